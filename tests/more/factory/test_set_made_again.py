@@ -6,12 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
-
 
 def test_the_factory_makes_the_shipped_set_again() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "factory", "build", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-m", "factory", "build", "--check"]
+    done = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 disagreements" in done.stdout
