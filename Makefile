@@ -22,7 +22,6 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 
 .venv/for-more: .venv/for-test
 	$(INSTALL) --editable '.[more]'
-	$(INSTALL) --no-deps dysts==0.96  # only its files of equations are read
 	touch $@
 
 demo: .venv/for-demo

@@ -350,10 +350,10 @@ class Fuzz:
 
 def honest_inputs(root: Path) -> None:
     """Make the honest inputs in a process of its own, whose clock stands."""
-    from perpend.studies.logic.chaosbench.packaged import set_root
+    from perpend.studies.logic.chaosbench.sets import packaged_root
 
-    packaged = set_root()  # what takes longest is made once for the user, and its digests are compared
-    set_root.cache_clear()  # every case finds its own, as a new process does
+    packaged = packaged_root()  # what takes longest is made once for the user, and its digests are compared
+    packaged_root.cache_clear()  # every case finds its own, as a new process does
     sys.stdout.flush()
     pid = os.fork()
     if pid == 0:

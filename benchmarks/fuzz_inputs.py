@@ -438,7 +438,7 @@ def finish(root: Path) -> None:
     """What is written by hand beside what the commands made: claims, labels, a look inside, a small n-gram model."""
     from perpend.ledger.looks import folder_of, write_look
     from perpend.models.ngram import train
-    from perpend.studies.logic.chaosbench.sources import packaged_root
+    from perpend.studies.logic.chaosbench.sets import packaged_root
 
     packaged_root()
     (root / "claims.toml").write_text(CLAIMS.format(trials=24), encoding="utf-8")

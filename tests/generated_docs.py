@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from importlib.resources import files
 from pathlib import Path
 
 import click
 
 from perpend.cli import cli
-from tests import chaos_page
+from perpend.studies.logic.chaosbench.sets import committed
 from tests.conftest import load_benchmark
 from tests.floors import FLOORS, MODULES, unit
 
@@ -44,15 +45,20 @@ def schema_page() -> str:
     return f"{head}## Schema\n\nThis part is made from the code.\n\n```sql\n{schema}\n```\n"
 
 
-def with_block(path: str, name: str, block: str) -> str:
+def text_of(path: str) -> str:
+    """A page as it is."""
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def with_block(page: str, name: str, block: str) -> str:
     """A page with the block between its two comments of that name."""
-    head, _, rest = (ROOT / path).read_text(encoding="utf-8").partition(f"<!-- {name} -->")
+    head, _, rest = page.partition(f"<!-- {name} -->")
     return f"{head}<!-- {name} -->\n{block}\n<!-- /{name} -->{rest.partition(f'<!-- /{name} -->')[2]}"
 
 
 def architecture_page() -> str:
     """The page on the architecture with its table of rooms."""
-    return with_block("docs/explanation/architecture.md", "rooms", table_of_rooms())
+    return with_block(text_of("docs/explanation/architecture.md"), "rooms", table_of_rooms())
 
 
 def table_of_rooms() -> str:
@@ -69,22 +75,33 @@ def table_of_rooms() -> str:
 def audits_page() -> str:
     """The page on the audits of public sources with a row per data file of benchmarks/audits."""
     gallery = load_benchmark("gallery")
-    return with_block("docs/audits/index.md", "sources", gallery.table(gallery.entries()))
+    return with_block(text_of("docs/audits/index.md"), "sources", gallery.table(gallery.entries()))
 
 
 def coverage_page() -> str:
     """The page on coverage with the shares of benchmarks/coverage.csv."""
-    return with_block("docs/reference/coverage.md", "cells", f"\n{load_benchmark('cells').page()}")
+    return with_block(text_of("docs/reference/coverage.md"), "cells", f"\n{load_benchmark('cells').page()}")
 
 
 def items_page() -> str:
-    """The page on the logic items with counts and examples of the packaged set."""
-    return chaos_page.filled((ROOT / "docs" / "reference" / "items-chaos.md").read_text(encoding="utf-8"))
+    """The page on the logic items with counts and examples of the packaged set, as its data card has them."""
+    card = (committed() / "DATA_CARD.md").read_text(encoding="utf-8")
+    intro, tables = card.split("\n\n")[1], card.partition("## What is in it")[2].partition("## How labels are made")[0]
+    page = with_block(text_of("docs/reference/items-chaos.md"), "intro", intro)
+    return with_block(page, "set", f"\n## What is in it{tables.rstrip()}\n")
+
+
+def howto_page() -> str:
+    """The page on the benchmark with the size of the packaged set."""
+    size = re.search(r" has ([\d,]+) yes-or-no", (committed() / "DATA_CARD.md").read_text(encoding="utf-8"))
+    assert size is not None
+    return re.sub(r"(?<=items-chaos\.md\), )[\d,]+(?= items)", size[1], text_of("docs/how-to/chaosbench.md"))
 
 
 PAGES = {
     "docs/audits/index.md": audits_page,
     "docs/explanation/architecture.md": architecture_page,
+    "docs/how-to/chaosbench.md": howto_page,
     "docs/reference/cli.md": cli_page,
     "docs/reference/coverage.md": coverage_page,
     "docs/reference/items-chaos.md": items_page,

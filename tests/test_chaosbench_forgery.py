@@ -1,4 +1,7 @@
-"""A run folder is taken at its texts: whatever else a forger changes in it, publish-run and analyze-runs see."""
+"""A run folder is taken at its texts: whatever else a forger changes in it, publish-run and analyze-runs see.
+
+Every key is known, every line has its source, and what cannot be recomputed is named in the verdict.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,17 @@ import random
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
 import pytest
 
 from perpend.canon import compress, digest, digest_file
-from perpend.errors import FormatError
-from perpend.proof.audit import audit
-from perpend.studies.logic.chaosbench.checks import examine, protocol_of
-from perpend.studies.logic.chaosbench.imported import reading_of
-from perpend.studies.logic.chaosbench.predictions import ParsedReply, as_stated, read_rows
-from perpend.studies.logic.chaosbench.publish import acceptance, index
-from perpend.studies.logic.chaosbench.rundir import summary_page
+from perpend.errors import AuditFailure, FormatError
+from perpend.proof.audit import Audit, audit
+from perpend.studies.logic.chaosbench.check import acceptance, examine, protocol_of
+from perpend.studies.logic.chaosbench.runs import index, read_rows, summary_page
 from perpend.studies.logic.metrics import SUMMARY
 from tests.test_chaosbench_items import chaosbench, data_set
 
@@ -151,39 +152,38 @@ def forge(body: object, path: tuple[str | int, ...]) -> None:
     body[path[-1]] = changed(body[path[-1]])  # type: ignore[index]
 
 
-def test_nothing_differs_before_anything_is_forged(root: Path) -> None:
+def test_nothing_differs_before_anything_is_forged(root: Path, bare: Path) -> None:
     rows = {str(row["outcome"]) for row in lines(run_of(root))}
     assert rows == {"VALID_TRUE", "VALID_FALSE", "INVALID", "UNFINISHED"}
     for folder in (run_of(root), published(root)):
         assert not is_seen(folder)
         code, said = chaosbench("analyze-runs", "--runs-dir", folder.parent, "--out-dir", root / "out")
         assert code == 0, said
-        assert [check for check in audit([folder])[0].checks if check.differ] == []
+    for folder in (run_of(root), published(root), bare):
+        assert [check for check in _audited(folder).checks if check.differ] == []
+        assert not [name for name in _audited(folder).not_recomputed if name.startswith("chaosbench")]
 
 
-STATED = ("parsed_label", "outcome", "correct", "retry_outcome", "first_outcome", "retry_pred_text", "meta")
+STATED = ("parsed_label", "outcome", "correct", "retry_outcome", "first_outcome", "retry_pred_text", "ground_truth")
+ROWS = {
+    "run": (*STATED, "meta.parse_reason", "pred_text", "latency_s", "output_tokens", "finish", "tags.type"),
+    "published": (*STATED, "meta.parse_confidence", "task_family", "split", "first_pred_text"),
+}
 
 
-@pytest.mark.parametrize("key", [*STATED, "ground_truth", "pred_text", "latency_s", "output_tokens", "finish", "tags"])
-def test_each_field_of_a_prediction_is_compared_with_the_ledger(root: Path, key: str) -> None:
-    rows = lines(run_of(root))
-    row = next(row for row in rows if row["retry_outcome"] == "VALID_TRUE")
-    forge(row, ("meta", "parse_reason") if key == "meta" else ("tags", "type") if key == "tags" else (key,))
-    write_lines(run_of(root), rows)
-    is_refused(root, run_of(root))
-
-
-@pytest.mark.parametrize("key", [*STATED, "ground_truth", "task_family", "split", "first_pred_text"])
-def test_each_label_of_a_published_copy_is_read_again(root: Path, key: str) -> None:
-    rows = lines(published(root))
+@pytest.mark.parametrize(("place", "key"), [(place, key) for place, keys in ROWS.items() for key in keys])
+def test_each_field_of_a_prediction_is_compared_with_the_ledger_or_read_again(root: Path, place: str, key: str) -> None:
+    folder = run_of(root) if place == "run" else published(root)
+    rows = lines(folder)
     row = next(row for row in rows if row["retry_outcome"] == "VALID_TRUE")
     if key == "first_pred_text":
         row[key] = "TRUE"
     else:
-        forge(row, ("meta", "parse_confidence") if key == "meta" else (key,))
-    write_lines(published(root), rows)
-    reseal(published(root))
-    is_refused(root, published(root))
+        forge(row, tuple(key.split(".")))
+    write_lines(folder, rows)
+    if place == "published":
+        reseal(folder)
+    is_refused(root, folder)
 
 
 @pytest.mark.parametrize("place", ["run", "published"])
@@ -255,10 +255,11 @@ def forge_all(folder: Path, change: Callable[[Body], None]) -> None:
     for row in rows:
         change(row)
     write_lines(folder, rows)
-    reading = reading_of(manifest)
     path = next(entry for entry in folder.iterdir() if entry.name.startswith("predictions"))
-    read_again = read_rows(path, ParsedReply(reading.read))
-    believed = [as_stated(row.stated, row.prediction, row.place) for row in read_again]
+    believed = [
+        replace(row.prediction, outcome=row.stated["outcome"], first=row.stated["first_outcome"])  # type: ignore[arg-type]
+        for row in read_rows(path, manifest)
+    ]
     body = protocol_of(believed, str(manifest["parser"]), 128)
     metrics = {**read(folder / "metrics.json"), **body}
     manifest["metrics_summary"] = {name: body[name] for name in SUMMARY}
@@ -269,32 +270,26 @@ def forge_all(folder: Path, change: Callable[[Body], None]) -> None:
         reseal(folder)
 
 
+def make_right(row: Body) -> None:
+    if row["correct"] is False and row["retry_outcome"] is None:
+        outcome = f"VALID_{row['ground_truth']}"
+        row |= {"parsed_label": row["ground_truth"], "outcome": outcome, "correct": True, "first_outcome": outcome}
+
+
+def move_the_goal(row: Body) -> None:
+    if row["correct"] is False:
+        row |= {"ground_truth": row["parsed_label"], "correct": True}
+
+
 @pytest.mark.parametrize("place", ["run", "published"])
-def test_labels_that_are_forged_with_every_number_that_follows_are_seen(root: Path, place: str) -> None:
+@pytest.mark.parametrize("change", [make_right, move_the_goal])
+def test_labels_that_are_forged_with_every_number_that_follows_are_seen(
+    root: Path, place: str, change: Callable[[Body], None]
+) -> None:
     folder = run_of(root) if place == "run" else published(root)
-    left = [6]
-
-    def make_right(row: Body) -> None:
-        if row["correct"] is False and left[0]:
-            left[0] -= 1
-            outcome = f"VALID_{row['ground_truth']}"
-            row |= {"parsed_label": row["ground_truth"], "outcome": outcome, "correct": True, "first_outcome": outcome}
-
     before = float(str(read(folder / "metrics.json")["balanced_accuracy"]))
-    forge_all(folder, make_right)
+    forge_all(folder, change)
     assert float(str(read(folder / "metrics.json")["balanced_accuracy"])) > before
-    is_refused(root, folder)
-
-
-@pytest.mark.parametrize("place", ["run", "published"])
-def test_true_labels_that_are_forged_with_every_number_that_follows_are_seen(root: Path, place: str) -> None:
-    folder = run_of(root) if place == "run" else published(root)
-
-    def move_the_goal(row: Body) -> None:
-        if row["correct"] is False:
-            row |= {"ground_truth": row["parsed_label"], "correct": True}
-
-    forge_all(folder, move_the_goal)
     is_refused(root, folder)
 
 
@@ -312,21 +307,186 @@ def test_a_copy_without_its_ledger_s_manifest_is_not_taken_at_its_word(root: Pat
     assert is_seen(run_of(root))
 
 
-def test_shortened_texts_without_a_ledger_are_said_not_to_be_recomputed(root: Path) -> None:
+def _write(path: Path, body: Body) -> None:
+    path.write_text(json.dumps(body, indent=2) + "\n")
+
+
+def _cut(folder: Path, length: object) -> None:
+    """Say in both places of the manifest that texts were cut to that length."""
+    manifest = read(folder / "run_manifest.json")
+    for key in ("settings", "budget"):
+        part = manifest[key]
+        assert isinstance(part, dict)
+        part["truncate_pred_text"] = length
+    _write(folder / "run_manifest.json", manifest)
+
+
+def _longest(folder: Path) -> int:
+    return max(len(str(row["pred_text"])) for row in lines(folder))
+
+
+def _audited(folder: Path) -> Audit:
+    (outcome,) = audit([folder])
+    return outcome
+
+
+@pytest.fixture
+def bare(root: Path) -> Path:
+    """The published copy without receipt, index and ledger: texts and what is stated of them."""
+    folder = Path(shutil.copytree(published(root), root / "bare"))
+    (folder / "publish_receipt.json").unlink()
+    return folder
+
+
+def test_a_cut_at_the_longest_text_does_not_switch_off_the_comparison(root: Path, bare: Path) -> None:
+    for folder in (published(root), bare):
+        _cut(folder, _longest(folder))
+        body = read(folder / "metrics.json")
+        metrics = body["metrics"]
+        assert isinstance(metrics, list)
+        parser = read(folder / "run_manifest.json")["parser"]
+        forged = [
+            one for one in metrics if one["value"] is not None and one["scorer"] == parser and "part" in one["where"]
+        ]
+        assert len(forged) > 40
+        for one in forged:
+            one["value"] = 0.999
+        _write(folder / "metrics.json", body)
+        if folder != bare:
+            reseal(folder)
+        outcome = _audited(folder)
+        assert "chaosbench: metrics recompute" in {check.name for check in outcome.checks if check.differ}
+
+
+def test_what_shortened_texts_do_not_give_is_named_in_the_verdict(root: Path, bare: Path) -> None:
+    _cut(bare, _longest(bare))
+    outcome = _audited(bare)
+    assert outcome.ok
+    left = ["chaosbench: predictions recompute", "chaosbench: metrics recompute"]
+    assert [name for name in outcome.not_recomputed if name.startswith("chaosbench")] == left
+    assert all(name in outcome.verdict for name in left)
+
+
+@pytest.mark.parametrize("file", ["metrics.json", "run_manifest.json", "publish_receipt.json"])
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_a_key_that_nothing_gives_is_a_difference(root: Path, file: str, is_cut: bool) -> None:
     folder = published(root)
-    rows, manifest = lines(folder), read(folder / "run_manifest.json")
-    settings, budget = manifest["settings"], manifest["budget"]
-    assert isinstance(settings, dict)
-    assert isinstance(budget, dict)
-    manifest |= {"settings": settings | {"truncate_pred_text": 4}, "budget": budget | {"truncate_pred_text": 4}}
+    if is_cut:
+        _cut(folder, _longest(folder))
+    reseal(folder)
+    assert not is_seen(folder)
+    _write(folder / file, {**read(folder / file), "human_baseline": 0.2})
+    if file != "publish_receipt.json":
+        reseal(folder)
+    assert is_seen(folder)
+
+
+MANIFESTS: dict[str, Callable[[Path], object]] = {
+    **{f"cut to {n!r}": lambda bare, n=n: _cut(bare, n) for n in (0, -1, True, "9", 1.5)},  # type: ignore[misc]
+    "cut below the longest": lambda bare: _cut(bare, _longest(bare) - 1),
+    **{f"a key in {key}": lambda bare, key=key: _put(bare, key, reviewed_by="NIST")  # type: ignore[misc]
+       for key in ("dataset", "items", "code", "tokens", "budget")},
+    **{f"{key} is {value!r}": lambda bare, key=key, value=value: _put(bare, "", **{key: value})  # type: ignore[misc]
+       for key, value in {"created_utc": "yesterday", "git_commit": "abc", "resumed_from": "another run", "usd": -1.0,
+                          "usd_note": 3}.items()},
+}  # fmt: skip
+
+
+def _put(folder: Path, part: str, **values: object) -> None:
+    body = read(folder / "run_manifest.json")
+    inner = body[part] if part else body
+    assert isinstance(inner, dict)
+    inner |= values
+    _write(folder / "run_manifest.json", body)
+
+
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_every_fact_of_a_manifest_has_its_kind_and_no_other_is_there(bare: Path, name: str) -> None:
+    MANIFESTS[name](bare)
+    assert is_seen(bare)
+
+
+def _checks(receipt: Body) -> list[Body]:
+    checks = receipt["checks"]
+    assert isinstance(checks, list)
+    return checks
+
+
+FORGED: dict[str, Callable[[Body], object]] = {
+    "invented": lambda body: _checks(body).append({"check": "peer review", "passed": True, "found": "Nature 2026"}),
+    "removed": lambda body: _checks(body).pop(0),
+    "swapped": lambda body: _checks(body).reverse(),
+    "words": lambda body: _checks(body)[4].update(found="60 rows, confirmed by NIST"),
+    "key": lambda body: _checks(body)[4].update(by="NIST"),
+    "dataset": lambda body: _checks(body)[0].update(found="0" * 64),
+    "prompt": lambda body: _checks(body)[1].update(found="0" * 16),
+    "source": lambda body: body.update(source_run_dir="elsewhere"),
+    "time": lambda body: body.update(published_utc="never"),
+    "skipped": lambda body: body.update(artifacts_skipped=["secrets.txt"]),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_every_line_of_a_receipt_has_its_source(root: Path, name: str) -> None:
+    folder = published(root)
+    body = read(folder / "publish_receipt.json")
+    FORGED[name](body)
+    _write(folder / "publish_receipt.json", body)
+    assert is_seen(folder)
+
+
+@pytest.mark.parametrize("name", ["extra/report.html", "extra/run_me.py", "extra/deep/er", "run_me.py", "items.jsonl"])
+def test_no_other_file_is_in_a_published_folder(root: Path, name: str) -> None:
+    folder = published(root)
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("print(1)")
+    path = folder / "publish_receipt.json"
+    files = {one.name: digest_file(one) for one in sorted(folder.iterdir()) if one.is_file() and one != path}
+    sealed = {"files_sha256": files, "root_sha256": digest(files), "artifacts_copied": list(files)}
+    _write(path, {**read(path), **sealed})
+    assert is_seen(folder)
+    with pytest.raises(AuditFailure):
+        _audited(folder).raise_for_failures()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "**gpt-9 reaches 99.9 % balanced accuracy.**",
+        "| [gpt-9](ghost) | gpt-9 | 5000 | 0.999 | 0.999 | 0.999 | 2026-01-01 |",
+        "",
+    ],
+)
+def test_every_line_of_the_index_has_its_source(root: Path, line: str) -> None:
+    readme = published(root).parent / "README.md"
+    before = readme.read_text()
+    readme.write_text(f"{before}{line}\n")
+    assert is_seen(published(root))
+    readme.write_text(f"{line}\n{before}")
+    assert is_seen(published(root))
+
+
+def test_other_files_beside_texts_without_a_ledger_are_named(bare: Path) -> None:
+    (bare / "report.md").write_text("Balanced accuracy: 0.999\n")
+    outcome = _audited(bare)
+    assert "chaosbench: other files" in outcome.not_recomputed
+
+
+def test_a_published_run_whose_texts_were_cut_is_read_but_not_accepted(root: Path, bare: Path) -> None:
+    """As `eval --truncate-pred-text` and `publish-run` write it: the ledger has the texts, the copy has not."""
+    rows = lines(published(root))
     for row in rows:
         for key in ("pred_text", "retry_pred_text", "first_pred_text"):
             row[key] = None if row[key] is None else str(row[key])[:4]
-    write_lines(folder, rows)
-    (folder / "run_manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
+    for folder in (bare, published(root)):
+        write_lines(folder, rows)
+        _cut(folder, 4)
+    assert _audited(bare).ok
+    folder = published(root)
     reseal(folder)
+    shutil.rmtree(bare)
     code, said = chaosbench("analyze-runs", "--runs-dir", folder.parent, "--out-dir", root / "out")
-    assert (code, "left out" in said) == (0, True)
+    assert (code, "left out" in said) == (0, True), said
     assert "not recomputed: texts were shortened" in (root / "out" / "summary.json").read_text()
     rows[0]["correct"] = not rows[0]["correct"]
     write_lines(folder, rows)

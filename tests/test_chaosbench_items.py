@@ -12,23 +12,21 @@ from click.testing import CliRunner
 
 from perpend.cli.chaosbench import cli
 from perpend.errors import DataError, PerpendError
-from perpend.studies.logic.chaosbench.hashes import (
+from perpend.studies.logic.chaosbench.sets import (
     FileDigest,
-    count_lines,
-    file_digest,
+    MissingDataError,
+    counted,
     global_sha256,
     ids_hash,
-    legacy_global_sha256,
-)
-from perpend.studies.logic.chaosbench.items import (
     label_of,
     line_of,
     load_records,
     normalised,
+    open_source,
+    read_selector,
     to_item,
     write_records,
 )
-from perpend.studies.logic.chaosbench.sources import MissingDataError, open_source, read_selector
 
 PREDICATES = ("chaotic", "periodic", "bounded", "mixing")
 
@@ -85,25 +83,18 @@ def test_a_line_is_ascii_and_ends_in_one_line_feed(tmp_path: Path) -> None:
     assert data.count(b"\n") == 1
     assert b"R\\u00f6ssler" in data
     assert load_records([tmp_path / "items.jsonl"]) == [record(1)]
-
-
-def test_keys_with_an_underscore_are_not_written() -> None:
     assert line_of({"id": "a", "_note": "x"}) == '{"id": "a"}'
 
 
-def test_a_record_becomes_an_item() -> None:
-    item = to_item(record(3), "here")
+def test_a_record_becomes_an_item_and_a_tag_that_is_no_text_its_json() -> None:
+    item = to_item({**record(3), "hops": 2}, "here")
     assert (item.id, item.target, item.tags["predicate"]) == ("atomic_0003", record(3)["ground_truth"], "chaotic")
+    assert item.tags["hops"] == "2"
 
 
-def test_a_tag_that_is_no_text_is_kept_as_its_json() -> None:
-    assert to_item({**record(3), "hops": 2}, "here").tags["hops"] == "2"
-
-
-@pytest.mark.parametrize("word", ["yes", "Y", " TRUE ", "t"])
-def test_labels_are_read_in_any_case(word: str) -> None:
-    assert normalised(word) == "TRUE"
-    assert label_of({"answer": word}) == "TRUE"
+def test_labels_are_read_in_any_case() -> None:
+    assert {label_of({"answer": word}) for word in ("yes", "Y", " TRUE ", "t")} == {"TRUE"}
+    assert normalised("maybe") is None
 
 
 def test_an_item_without_a_label_names_its_place() -> None:
@@ -111,32 +102,25 @@ def test_an_item_without_a_label_names_its_place() -> None:
         to_item({**record(1), "ground_truth": "MAYBE"}, "here")
 
 
-def test_an_id_twice_is_an_error_that_names_both_places(tmp_path: Path) -> None:
-    write_records(tmp_path / "items.jsonl", [record(1), record(1)])
-    with pytest.raises(DataError, match=r"jsonl:2: .*jsonl:1 already"):
-        load_records([tmp_path / "items.jsonl"])
-
-
-def test_an_item_without_an_id_is_an_error(tmp_path: Path) -> None:
-    write_records(tmp_path / "items.jsonl", [without(record(1), "id")])
-    with pytest.raises(DataError, match="'id' is missing"):
-        load_records([tmp_path / "items.jsonl"])
+def test_an_id_that_is_missing_or_occurs_twice_is_an_error_with_its_places(tmp_path: Path) -> None:
+    for rows, told in (
+        ([record(1), record(1)], r"jsonl:2: .*jsonl:1 already"),
+        ([without(record(1), "id")], "missing"),
+    ):
+        write_records(tmp_path / "items.jsonl", rows)  # type: ignore[arg-type]
+        with pytest.raises(DataError, match=told):
+            load_records([tmp_path / "items.jsonl"])
 
 
 def test_the_global_digest_is_over_sorted_lines_of_path_digest_and_count() -> None:
     files = [FileDigest("data/b.jsonl", 2, "bb"), FileDigest("data/a.jsonl", 1, "aa")]
     assert global_sha256(files) == hashlib.sha256(b"data/a.jsonl:aa:1\ndata/b.jsonl:bb:2\n").hexdigest()
-    assert legacy_global_sha256(files) == hashlib.sha256(b"data/a.jsonl:aa\ndata/b.jsonl:bb\n").hexdigest()
+    assert global_sha256(files, legacy=True) == hashlib.sha256(b"data/a.jsonl:aa\ndata/b.jsonl:bb\n").hexdigest()
 
 
-def test_blank_lines_are_not_counted(tmp_path: Path) -> None:
+def test_blank_lines_are_not_counted_and_the_digest_of_ids_is_blind_to_their_order(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"id": "1"}\n\n  \n{"id": "2"}\n')
-    assert count_lines(tmp_path / "a.jsonl") == 2
-    with pytest.raises(DataError, match="lists it as 'data/b'"):
-        file_digest(tmp_path / "b.jsonl", "data/b")
-
-
-def test_the_digest_of_ids_is_blind_to_their_order() -> None:
+    assert counted(tmp_path / "a.jsonl")[0] == 2
     assert ids_hash(["b", "a"]) == hashlib.sha256(b"a|b").hexdigest()[:16]
 
 
@@ -145,32 +129,23 @@ def test_a_selector_finds_its_files_from_any_directory(tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     selector = read_selector(root / "data" / "canonical_v2_files.json")
     assert selector.base == root.absolute()
-    assert len(selector.records()) == 120
+    assert len(selector.records) == 120
     with pytest.raises(MissingDataError, match="no such selector"):
         read_selector(Path("nowhere.json"))
 
 
-def test_a_subset_knows_the_canonical_set_around_it(tmp_path: Path) -> None:
-    root = data_set(tmp_path)
-    source = open_source(root / "data" / "subsets" / "few.jsonl", "canonical")
-    assert source.path == "data/subsets/few.jsonl"
-    assert source.global_sha256 == global_sha256(read_selector(root / "data/canonical_v2_files.json").digests())
-    assert source.note == ""
-
-
-def test_a_subset_with_one_changed_word_is_not_canonical(tmp_path: Path) -> None:
+def test_a_subset_knows_the_canonical_set_around_it_and_why_it_is_none_of_it(tmp_path: Path) -> None:
     root = data_set(tmp_path)
     path = root / "data" / "subsets" / "few.jsonl"
+    source = open_source(path, "canonical")
+    assert (source.path, source.note) == ("data/subsets/few.jsonl", "")
+    assert source.global_sha256 == global_sha256(read_selector(root / "data/canonical_v2_files.json").digests)
     path.write_text(path.read_text().replace("chaotic", "Chaotic", 1))
     source = open_source(path, "canonical")
     assert source.global_sha256 is None
     assert "1 of 20 items are not in the canonical set" in source.note
-
-
-def test_an_incomplete_canonical_set_is_said(tmp_path: Path) -> None:
-    root = data_set(tmp_path)
     (root / "data" / "v22_multi_hop.jsonl").unlink()
-    source = open_source(root / "data" / "subsets" / "few.jsonl", "canonical")
+    source = open_source(path, "canonical")
     assert source.global_sha256 is None
     assert "1 of 2 files are missing, as data/v22_multi_hop.jsonl" in source.note
     assert str(tmp_path) not in source.note

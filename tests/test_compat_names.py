@@ -15,7 +15,7 @@ from perpend.errors import DataError, PerpendError
 from perpend.studies.conformity import formats
 from perpend.studies.conformity.formats import read_sweep
 from perpend.studies.conformity.suite import items_folder
-from perpend.studies.logic.chaosbench.sources import open_source, read_selector
+from perpend.studies.logic.chaosbench.sets import open_source, read_selector
 from tests.test_compat_simulation import simulation
 from tests.test_compat_suite import ITEM, suite_files
 

@@ -22,7 +22,7 @@ from perpend.models.callable import Callable as CallableModel
 from perpend.report.derive import derive
 from perpend.report.repeated import TITLE
 from perpend.spec.runspec import ModelSpec, RunSpec
-from perpend.studies.logic.chaosbench.items import to_item
+from perpend.studies.logic.chaosbench.sets import to_item
 from perpend.types import Request, Response, Sampling
 from tests.test_chaosbench_items import record
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,20 @@ import pytest
 import perpend as pp
 from perpend.measure.run import Run
 from perpend.studies.logic import STUDY
-from perpend.studies.logic.chaosbench.items import to_item
+from perpend.studies.logic.chaosbench.sets import STRATA, Record, to_item, write_records
 from perpend.studies.logic.design import PARSERS
-from perpend.studies.logic.metrics import study_metrics
+from perpend.studies.logic.metrics import (
+    Outcome,
+    Prediction,
+    in_order,
+    is_stratified,
+    measure,
+    pairs_right,
+    study_metrics,
+    token_budget,
+)
 from perpend.types import Item
-from tests.test_chaosbench_items import record
+from tests.test_chaosbench_items import chaosbench, data_set, record
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +91,86 @@ def test_the_study_reads_the_benchmark_s_own_folders(tmp_path: Path) -> None:
     assert known.is_one(tmp_path)
     (tmp_path / "manifest.json").write_text("{}")
     assert not known.is_one(tmp_path)
+
+
+def prediction(n: int, *, truth: str = "TRUE", said: Outcome = "VALID_TRUE", **more: object) -> Prediction:
+    tags = {"stratum": "logic", "pair": f"p{n // 2}", "group": f"g{n // 4}"}
+    return Prediction(f"i{n}", f"q{n}", truth, said, "atomic", **{"tags": tags, **more})  # type: ignore[arg-type]
+
+
+def test_an_error_lowers_coverage_and_is_not_a_wrong_answer() -> None:
+    said: tuple[Outcome, ...] = ("VALID_TRUE", "VALID_FALSE", "INVALID", "ERROR")
+    found = measure([prediction(n, said=one, tags={}) for n, one in enumerate(said)])
+    assert (found.value("coverage"), found.value("accuracy_valid")) == (0.5, 0.5)
+    assert found.value("accuracy_effective") == 1 / 3
+    assert measure([prediction(0, said="ERROR")]).value("balanced_accuracy") is None
+
+
+def test_a_pair_is_right_only_as_a_whole() -> None:
+    said: tuple[Outcome, ...] = (
+        *("VALID_TRUE", "VALID_FALSE", "VALID_TRUE", "VALID_TRUE"),
+        *("VALID_TRUE", "INVALID", "VALID_TRUE", "ERROR", "VALID_TRUE"),
+    )
+    rows = [prediction(n, truth="FALSE" if n % 2 else "TRUE", said=one) for n, one in enumerate(said)]
+    found = pairs_right(rows)
+    assert (found.value, found.n, found.also["guessing"]) == (pytest.approx(1 / 3), 3, 0.25)
+    assert pairs_right(rows[8:]).value is None
+    assert measure(rows).estimates["pairs_right"] == found
+
+
+def test_items_without_strata_have_no_pairs_and_strata_come_in_the_set_s_order() -> None:
+    rows = [prediction(n, tags={"pair": "p"}) for n in range(4)]
+    assert not is_stratified(rows)
+    assert not is_stratified([])
+    assert "pairs_right" not in measure(rows).estimates
+    assert sorted(["other", *reversed(STRATA)], key=in_order) == [*STRATA, "other"]
+
+
+def test_the_budget_is_exact_where_few_replies_are_cut_and_estimated_where_many_are() -> None:
+    rows = [prediction(n, tokens=n) for n in range(1, 100)] + [prediction(0, said="UNFINISHED", tokens=128)]
+    assert (token_budget(rows, 128).value, token_budget(rows, 128).also["unfinished"]) == (95.0, 1)
+    rng = random.Random(5)
+    lengths = [int(rng.lognormvariate(6.0, 1.0)) + 1 for _ in range(4000)]
+    rows = [prediction(0, tokens=n) if n < 512 else prediction(0, said="UNFINISHED", tokens=512) for n in lengths]
+    found, truth = token_budget(rows, 512), sorted(lengths)[int(0.95 * len(lengths))]
+    assert found.value is not None
+    assert 0.85 * truth < found.value < 1.18 * truth
+    assert "extrapolated" in found.note
+    never = token_budget([prediction(0, said="UNFINISHED", tokens=256)] * 50, 256)
+    assert (never.value, "not known" in never.note) == (None, True)
+
+
+def stratified(n: int) -> Record:
+    tags = {"stratum": STRATA[n // 2 % 5], "pair": f"p{n // 2}", "group": f"p{n // 2}", "split": "test"}
+    return {**record(n), **tags, "ground_truth": "TRUE" if n % 2 else "FALSE"}
+
+
+def test_the_headline_is_the_strata_and_no_page_has_one_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data_set(tmp_path, ("atomic",))
+    write_records(tmp_path / "data" / "v22_atomic.jsonl", [stratified(n) for n in range(100)])
+    monkeypatch.chdir(tmp_path)
+    code, said = chaosbench("eval", "--provider", "mock", "--model", "subject", "--dataset", "canonical", "--quiet")
+    assert code == 0, said
+    (run,) = (tmp_path / "runs").iterdir()
+    body = json.loads((run / "metrics.json").read_text())
+    assert set(body["per_stratum"]) == set(STRATA)
+    mixed = f"{body['balanced_accuracy']:.3f}"
+    each = [f"{body['per_stratum'][name]['balanced_accuracy']:.3f}" for name in STRATA]
+    report, summary = (run / "report.md").read_text(), (run / "summary.md").read_text()
+    assert all(name in report.split("\n")[2] for name in ("balanced accuracy by stratum", *STRATA))
+    assert mixed in each or f"balanced accuracy {mixed}" not in report
+    assert "## Strata" in summary
+    assert "\n| Balanced accuracy |" not in summary
+    assert all(words in report for words in ("effective n", "whole pairs right"))
+    code, said = chaosbench("publish-run", "--run", run)
+    assert code == 0, said
+    assert "by stratum" in (tmp_path / "published_results" / "runs" / "README.md").read_text()
+    code, said = chaosbench("analyze-runs", "--runs-dir", "published_results/runs", "--out-dir", "out")
+    assert code == 0, said
+    assert all(f"| {name} |" in said.splitlines()[0] for name in STRATA)
+    assert "by stratum" in said
+    audit = (tmp_path / "out" / "RUNS_AUDIT.md").read_text()
+    assert all(words in audit for words in (" by stratum", "whole pairs right", "by family and split"))
+    assert "textbook_lo" in (tmp_path / "out" / "baselines_table.csv").read_text().splitlines()[0]
+    summary_json = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert [row["stratum"] for row in summary_json["runs"][0]["per_stratum"]] == list(STRATA)

@@ -12,6 +12,7 @@ import json
 import math
 import re
 import unicodedata
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -396,3 +397,24 @@ def lines_of(file: BinaryIO, path: Path, *, constants: bool = False) -> Iterator
     """The same of a file that is open already."""
     for number, line in numbered_lines(file, path):
         yield f"{path}:{number}", json_object(line, f"{path}:{number}", constants=constants)
+
+
+_RATIO, _FREE = 100, 1 << 26
+"""A packed file may unpack to so many times its size, and so many bytes more."""
+
+
+def packed_lines(path: Path) -> Iterator[tuple[str, dict[str, JSON]]]:
+    """The same of a file that may be packed with gzip. One that unpacks to too much is a DataError."""
+    try:
+        with opened(path) as file:
+            if path.suffix != ".gz":
+                yield from lines_of(file, path)
+                return
+            most = _RATIO * path.stat().st_size + _FREE
+            with gzip.GzipFile(fileobj=file) as packed:
+                data = packed.read(most + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: not a file of JSON lines, plain or gzip: {error}") from None
+    if len(data) > most:
+        raise DataError(f"{path}: unpacks to more than {_RATIO} times its size; do you trust its source?")
+    yield from lines_of(io.BytesIO(data), path)

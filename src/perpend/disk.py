@@ -145,6 +145,22 @@ def _system() -> Path:
         return Path(tempfile.gettempdir())
 
 
+CACHE = "PERPEND_CACHE"
+"""The environment variable that names the folder of files which can be made again."""
+
+
+def caches() -> list[Path]:
+    """Where files may be kept that can be made again: as set, else the user's cache, then the system's."""
+    chosen = os.environ.get(CACHE)
+    if chosen:
+        return [Path(chosen)]
+    temporary = Path(tempfile.gettempdir()) / "perpend"
+    try:
+        return [Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "perpend", temporary]
+    except RuntimeError:  # this user has no home
+        return [temporary]
+
+
 def this_machine() -> str:
     """A mark by which this machine is known again; not its name, which nothing that is written may hold."""
     return hashlib.sha256(platform.node().encode()).hexdigest()[:8]

@@ -21,8 +21,8 @@ import pytest
 from packaging.requirements import Requirement
 
 from perpend.canon import VERSION
-from perpend.studies.logic.chaos.questions.world import sources
-from perpend.studies.logic.chaosbench.packaged import CACHE_ENV, set_root
+from perpend.disk import CACHE
+from perpend.studies.logic.chaosbench.sets import BESIDE, FILES, PACKED, packaged_root
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.xdist_group("wheel")  # built once, by one process
@@ -56,10 +56,7 @@ def needed(requirements: Iterable[str], extras: frozenset[str] = frozenset()) ->
 
 @dataclass(frozen=True)
 class Clean:
-    """An environment in a folder and a home of its own, with none of our variables but where the item files are kept.
-
-    They are made from the facts once for a user, in 13 s, and compared with the digests of the wheel each time.
-    """
+    """An environment in a folder and a home of its own, with none of our variables but where items are kept."""
 
     folder: Path
 
@@ -89,7 +86,7 @@ class Clean:
                 "HOME": str(self.folder),
                 "PATH": f"{programs}{os.pathsep}{os.defpath}",
                 "LANG": "C.UTF-8",
-                CACHE_ENV: str(set_root().parent),
+                CACHE: str(packaged_root().parent),
             },
             capture_output=True,
             text=True,
@@ -155,7 +152,7 @@ def test_every_module_but_those_of_extras_can_be_imported_from_the_wheel(clean: 
     names = clean("python", "-c", code).stdout.split()
     missing = {name for name in names if not name.startswith("perpend.")}
     assert len(names) > 200
-    assert missing <= {"torch", "transformers", "gguf", "xllamacpp", "dysts", "pytest"}
+    assert missing <= {"torch", "transformers", "gguf", "xllamacpp", "pytest"}
 
 
 def test_the_simulated_demo_runs_from_the_wheel(clean: Clean) -> None:
@@ -168,14 +165,12 @@ def test_chaosbench_asks_the_packaged_questions_from_the_wheel(clean: Clean) -> 
     assert "runs/" in done.stdout.splitlines()[-1]
 
 
-def test_the_wheel_has_the_facts_that_the_packaged_questions_are_made_from(clean: Clean) -> None:
-    code = (
-        "from perpend.studies.logic.chaos.questions.world import sources\n"
-        "world = sources()\n"
-        "print(*sorted(world.records), *sorted(world.systems), sep='\\n')"
-    )
-    here = sources()
-    assert clean("python", "-c", code).stdout.splitlines() == [*sorted(here.records), *sorted(here.systems)]
+def test_the_wheel_has_the_packed_items_and_little_else_of_the_logic_benchmark(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {entry.filename: entry.compress_size for entry in archive.infolist()}
+    data = {name: packed[f"perpend/studies/logic/{name}"] for name in (PACKED, FILES, *BESIDE)}
+    assert sum(data.values()) < 2_500_000
+    assert not [name for name in packed if "factory" in name or "/chaos/" in name]
 
 
 def test_what_an_extra_brings_is_named_where_it_is_missing(clean: Clean) -> None:

@@ -6,22 +6,24 @@ Parse, call one function, print, exit code. Results go to standard output, progr
 from __future__ import annotations
 
 import json
+import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from perpend.canon import JSON, VERSION, read_text, write_atomic
+from perpend.canon import JSON, VERSION, as_object, number_of, parse, read_text, write_atomic
 from perpend.cli.command import run
 from perpend.cli.group import UserPath
-from perpend.errors import AuditFailure, PerpendError, SpecError
-from perpend.inert import say, say_page
+from perpend.errors import AuditFailure, PerpendError, SpecError, StoreError
+from perpend.inert import one_line, say, say_page
 
 if TYPE_CHECKING:
-    from perpend.studies.logic.chaosbench.settings import Settings
+    from perpend.proof.gates import Gate
+    from perpend.studies.logic.chaosbench.runs import Settings
 
 F = TypeVar("F", bound=Callable[..., None])
 _PATH = UserPath(path_type=Path)
@@ -52,7 +54,6 @@ _EVAL_OPTIONS = (
     click.option("--model", help="Name of the model; not needed for mock."),
     click.option("--dataset", default="canonical", show_default=True, help="'canonical', or an item file."),
     click.option("--subset", type=_PATH, help="Item file; takes precedence over --dataset."),
-    click.option("--set", "edition", help="Packaged set: 1, 2, or the first digits of its digest. [2]"),
     click.option("--tier", type=click.Choice(["P0", "P1", "P2", "P3", "P4"]), help="Row of the run plan."),
     click.option("--max-items", "--limit", type=int, help="Use N items, sampled with --seed."),
     click.option("--output-dir", type=_PATH, default=Path("runs"), show_default=True, help="Directory for runs."),
@@ -108,7 +109,7 @@ def eval_(context: click.Context, /, **flags: object) -> None:
 
 def _runs_of(flags: Mapping[str, object]) -> list[dict[str, object]]:
     """The runs that the flags come to: one, or those of a tier of the run plan."""
-    from perpend.studies.logic.chaosbench.settings import TIERS
+    from perpend.studies.logic.chaosbench.runs import TIERS
 
     tier = TIERS.get(str(flags["tier"]))
     if tier is None:
@@ -116,10 +117,10 @@ def _runs_of(flags: Mapping[str, object]) -> list[dict[str, object]]:
     if flags["subset"] is not None:
         raise SpecError("--tier names its items itself; leave --subset out")
     runs = []
-    for subset in tier.subsets:
-        one = {**flags, "subset": None if subset is None else Path(subset)}
-        one["max_items"] = flags["max_items"] or tier.max_items
-        one["provider"] = flags["provider"] or tier.provider
+    for subset in tier["subsets"]:
+        one = {**flags, "subset": Path(subset) if subset else None}
+        one["max_items"] = flags["max_items"] or tier.get("max_items")
+        one["provider"] = flags["provider"] or tier.get("provider")
         runs.append(one)
     return runs
 
@@ -133,17 +134,14 @@ def _settings(flags: Mapping[str, object]) -> dict[str, object]:
 
 
 def _evaluate(flags: Mapping[str, object], given: Mapping[str, object]) -> None:
-    from perpend.studies.logic.chaosbench.evaluate import new_run
-    from perpend.studies.logic.chaosbench.packaged import must_be_set
-    from perpend.studies.logic.chaosbench.settings import settings_from
-    from perpend.studies.logic.chaosbench.sources import open_source
+    from perpend.studies.logic.chaosbench.runs import new_run, settings_from
+    from perpend.studies.logic.chaosbench.sets import open_source
 
     if flags["provider"] is None:
         raise SpecError("--provider is missing; for example --provider mock")
     settings = settings_from(_settings(flags), "the command line")
     subset = flags["subset"]
-    edition = None if flags["edition"] is None else must_be_set(str(flags["edition"]))
-    source = open_source(subset if isinstance(subset, Path) else None, str(flags["dataset"]), edition)
+    source = open_source(subset if isinstance(subset, Path) else None, str(flags["dataset"]))
     if source.note and not flags["quiet"]:
         say(f"note: {source.path}: {source.note}; the run cannot be published as canonical", err=True)
     with new_run(source, settings, Path(str(flags["output_dir"]))) as directory:
@@ -151,22 +149,22 @@ def _evaluate(flags: Mapping[str, object], given: Mapping[str, object]) -> None:
 
 
 def _resume(name: str, out: Path, given: Mapping[str, object]) -> None:
-    from perpend.studies.logic.chaosbench.evaluate import find_run, mark_resumed, settings_of
-    from perpend.studies.logic.chaosbench.settings import resumed
+    from perpend.studies.logic.chaosbench.runs import RUN_MANIFEST, read_json, resumed, settings_of, write_json
 
-    directory = find_run(name, out)
+    directory = next((one for one in (Path(name), out / name) if (one / RUN_MANIFEST).is_file()), None)
+    if directory is None:
+        raise StoreError(f"{name}: no such run, neither as a path nor below {out}; it needs a {RUN_MANIFEST}")
     settings = resumed(settings_of(directory), _settings(given), str(directory))
-    mark_resumed(directory)
+    write_json(directory / RUN_MANIFEST, {**read_json(directory / RUN_MANIFEST), "resumed_from": directory.name})
     _ask(directory, settings, given)
 
 
 def _ask(directory: Path, settings: Settings, given: Mapping[str, object]) -> None:
     from perpend.ask.starting import has_response
     from perpend.cli.asking import counts, spending
-    from perpend.studies.logic.chaosbench.evaluate import ask
-    from perpend.studies.logic.chaosbench.settings import resume_command
+    from perpend.studies.logic.chaosbench.runs import ask
 
-    again, quiet = resume_command(directory, settings, given), bool(given.get("quiet"))
+    again, quiet = _again(directory, settings, given), bool(given.get("quiet"))
     try:
         outcome = ask(directory, settings, quiet=quiet)
     except PerpendError:
@@ -182,19 +180,37 @@ def _ask(directory: Path, settings: Settings, given: Mapping[str, object]) -> No
         say(f"{items} got no reply. To ask again: {again}", err=True)
     if outcome.stopped is not None:
         if outcome.stopped.startswith("--max-usd"):
-            more = resume_command(directory, settings, {**given, "max_usd": None})
+            more = _again(directory, settings, {**given, "max_usd": None})
             say(f"Stopped: {outcome.stopped}. To resume, add a higher --max-usd to: {more}", err=True)
         else:
             say(f"Stopped: {outcome.stopped}. To resume: {again}", err=True)
         raise click.exceptions.Exit(130 if outcome.stopped == "interrupted" else 1)
 
 
+def _again(directory: Path, settings: Settings, given: Mapping[str, object]) -> str:
+    """What a shell takes to resume a run: its folder, and what was given now and the folder does not keep.
+
+    A server's address and a model that is a file are not written into a run's folder; speed and budget may have been
+    given anew. No flag holds a secret: keys are in the environment.
+    """
+    from perpend.studies.logic.chaosbench.runs import FROM_FILES, RESUMABLE
+
+    is_file = settings.provider in FROM_FILES or settings.as_json()["model"] != settings.model
+    named = RESUMABLE | ({"model"} if is_file else set())
+    flags = [
+        word
+        for key, value in given.items()
+        if key in named and value is not None
+        for word in (f"--{key.replace('_', '-')}", str(value))
+    ]
+    return shlex.join(["chaosbench", "eval", "--resume", str(directory), *flags])
+
+
 @cli.command()
 @click.option("--run", "run", type=_PATH, required=True, help="Run folder.")
 def report(run: Path) -> None:
     """Write a run's scores, predictions, numbers and summary again from its replies. Asks no model."""
-    from perpend.studies.logic.chaosbench.evaluate import settings_of
-    from perpend.studies.logic.chaosbench.rundir import finish
+    from perpend.studies.logic.chaosbench.runs import finish, settings_of
 
     settings_of(run)
     finish(run)
@@ -211,12 +227,13 @@ def freeze(output_dir: Path, selector: Path, make_selector: bool, force: bool) -
 
     Exit 0: frozen, or the same as before. 1: a bad label, or the files differ from the freeze. 2: something is missing.
     """
-    from perpend.studies.logic.chaosbench.freeze import freeze as freeze_files
-    from perpend.studies.logic.chaosbench.sources import read_selector, selector_body
+    from perpend.studies.logic.chaosbench.sets import freeze as freeze_files
+    from perpend.studies.logic.chaosbench.sets import read_selector
 
     if make_selector:
         listed = [f"{selector.parent.name}/{path.name}" for path in selector.absolute().parent.glob("*.jsonl")]
-        write_atomic(selector, json.dumps(selector_body(listed), indent=2) + "\n")
+        body = {"schema_version": "v2", "description": "Canonical item files", "files": sorted(listed)}
+        write_atomic(selector, json.dumps(body, indent=2) + "\n")
     frozen = freeze_files(read_selector(selector), output_dir, force=force)
     for file in frozen.files:
         say(f"{file.sha256}  {file.path}  (count={file.count})")
@@ -246,22 +263,31 @@ def subset(size: int, out: Path, source: str, family_weights: str, **flags: int)
     chaosbench subset --size 1000 --balance-labels --balance-families --out data/subsets/subset_1k_armored.jsonl
     chaosbench subset --size 456 --balance-labels --source data/v22_multi_hop.jsonl --out multi_hop.jsonl
     """
-    from perpend.studies.logic.chaosbench.sources import open_source
-    from perpend.studies.logic.chaosbench.subsets import Provenance, Sampler, weights_from, write_subset
+    from perpend.studies.logic.chaosbench.sets import Sampler, open_source, write_subset
 
     sampler = Sampler(
         size=size,
         seed=flags["seed"],
         balance_labels=bool(flags["balance_labels"]),
         balance_families=bool(flags["balance_families"]),
-        weights=weights_from(family_weights),
+        weights=_weights(family_weights),
         min_per_family=flags["min_per_family"],
     )
     opened = open_source(None, source)
-    named = source if source == "canonical" else opened.path
-    provenance = Provenance(out.stem, named, opened.global_sha256, datetime.now(UTC).isoformat())
-    body = write_subset(out, opened.records, sampler, provenance)
+    body = write_subset(out, opened, source if source == "canonical" else opened.path, sampler)
     say(f"{out}: {body['size']} items, ids {body['sha256']}, {json.dumps(body['label_balance'])}")
+
+
+def _weights(text: str) -> dict[str, float]:
+    """Family weights, as JSON."""
+    try:
+        body = parse(text)
+    except (ValueError, RecursionError) as error:
+        raise SpecError(f"--family-weights: not JSON: {error}") from None
+    weights = body.values() if isinstance(body, dict) else [None]
+    if not all(isinstance(weight, int | float) and not isinstance(weight, bool) for weight in weights):
+        raise SpecError('--family-weights: must be an object of numbers, for example {"multi_hop": 2}')
+    return {family: number_of(as_object(body), family, "") or 0.0 for family in as_object(body)}
 
 
 @cli.command("publish-run")
@@ -276,15 +302,23 @@ def publish_run(run: Path, out: Path, selector: Path, force: bool, compress_pred
     Every label is read again from its text, and every number is recomputed.
     """
     del compress_predictions
-    from perpend.studies.logic.chaosbench.publish import acceptance, as_table, publish
+    from perpend.studies.logic.chaosbench.check import acceptance, publish
 
     gates = acceptance(run, selector)
-    say_page(as_table(gates) + "\n")
+    say_page(_table(gates) + "\n")
     failed = [f"{gate.gate}: {gate.detail}" for gate in gates if not gate.passed]
     if failed:
         lines = "1 line fails" if len(failed) == 1 else f"{len(failed)} lines fail"
         raise AuditFailure(f"{run}: not published; {lines}: " + "; ".join(failed))
     say(f"published: {publish(run, out, gates, force=force)}")
+
+
+def _table(gates: Sequence[Gate]) -> str:
+    """Gates as text, one per line."""
+    width = max(len(gate.gate) for gate in gates)
+    return "\n".join(
+        f"{'pass' if one.passed else 'FAIL'}  {one.gate:<{width}}  {one_line(one.detail)}" for one in gates
+    )
 
 
 @cli.command("analyze-runs")
@@ -298,8 +332,7 @@ def analyze_runs(runs_dir: Path, out_dir: Path, items: tuple[Path, ...], selecto
 
     A run that fails a check or an acceptance criterion is left out of the results unless --include-failed.
     """
-    from perpend.studies.logic.chaosbench.analyze import analyze
-    from perpend.studies.logic.chaosbench.audit_page import PAGE, write_audit
+    from perpend.studies.logic.chaosbench.analyze import PAGE, analyze, write_audit
 
     analysis = analyze(runs_dir, items=items, selector=selector, include_failed=include_failed)
     write_audit(analysis, out_dir)
@@ -324,13 +357,12 @@ def analyze_runs(runs_dir: Path, out_dir: Path, items: tuple[Path, ...], selecto
 def validate(data: Path | None, strict: bool, as_json: bool) -> None:
     """Check an item set: schema, duplicates, balance, leakage, shortcuts. Exit 6 when a gate fails."""
     del strict
-    from perpend.studies.logic.chaosbench.publish import as_table
     from perpend.studies.logic.chaosbench.validate import items_at
     from perpend.studies.logic.chaosbench.validate import validate as validate_items
 
     gates = validate_items(items_at(data))
     body: Sequence[JSON] = [gate.as_json() for gate in gates]
-    say_page((json.dumps(body, indent=2) if as_json else as_table(gates)) + "\n")
+    say_page((json.dumps(body, indent=2) if as_json else _table(gates)) + "\n")
     failed = [gate.gate for gate in gates if not gate.passed]
     if failed:
         where = "the packaged set" if data is None else data
@@ -343,7 +375,9 @@ def validate(data: Path | None, strict: bool, as_json: bool) -> None:
 def private(key_file: Path | None, out: Path | None) -> None:
     """Make a private test set from a secret key, and print the digest that can be published before it is used.
 
-    The same key makes the same bytes. No question of the public set is in it. The key is never printed or written.
+    The same key makes the same bytes. No question of the public set is in it. The key is never printed or written. The
+    items are made by the factory, which is in a checkout of perpend's source and in no installed package: exit 2
+    without it.
 
     \b
     openssl rand -hex 32 > key.txt
@@ -351,15 +385,19 @@ def private(key_file: Path | None, out: Path | None) -> None:
     chaosbench private --key-file key.txt --out private
     chaosbench eval --provider ollama --model qwen2.5:14b --dataset private/data/canonical_v2_files.json
     """
-    from perpend.studies.logic.chaosbench.private import read_key, write_private
+    from perpend.disk import temporary_folder
+    from perpend.studies.logic.chaosbench.validate import run_factory
 
-    digest, counts = write_private(read_key(key_file), out)
-    for family, count in counts.items():
-        say(f"{family}: {count}")
-    say(f"total: {sum(counts.values())}")
-    say(f"global_sha256: {digest}")
-    if out is not None:
-        say(f"written: {out}")
+    key = os.environ.get("CHAOSBENCH_PRIVATE_KEY") if key_file is None else read_text(key_file)
+    if key is None:
+        raise SpecError("no key: give --key-file, or set CHAOSBENCH_PRIVATE_KEY; for example 'openssl rand -hex 32'")
+    typed = shlex.join([str(key_file or "KEYFILE"), str(out or "FOLDER")])
+    with temporary_folder("private") as folder:
+        words = ("/dev/stdin", (out or folder / "items").absolute())
+        done = run_factory("private", *words, typed=typed, given=key)
+    say_page(done.stdout)
+    say_page(done.stderr, err=True)
+    raise click.exceptions.Exit(done.returncode)
 
 
 @cli.command()
@@ -373,7 +411,7 @@ def prompt(retries: int, as_json: bool) -> None:
     chaosbench prompt --retries 0 --json
     """
     from perpend.ask.task import make_task
-    from perpend.studies.logic.chaosbench.settings import PROMPT_VERSION, TASK, Settings, prompt_hash
+    from perpend.studies.logic.chaosbench.runs import PROMPT_VERSION, TASK, Settings, prompt_hash
 
     task = make_task(TASK, Settings("mock", retries=retries).task_options())
     first = str(task.conditions[0].params["user"])

@@ -12,10 +12,8 @@ from perpend.canon import JSON, dumps, write_atomic
 from perpend.errors import ModelError
 from perpend.ledger.items import load_items
 from perpend.spec.runspec import ModelSpec, RunSpec, written_name
-from perpend.studies.logic.chaosbench.evaluate import chosen
-from perpend.studies.logic.chaosbench.items import text_of, to_item
-from perpend.studies.logic.chaosbench.settings import TIERS, Settings
-from perpend.studies.logic.chaosbench.sources import open_source
+from perpend.studies.logic.chaosbench.runs import TIERS, Settings, chosen
+from perpend.studies.logic.chaosbench.sets import open_source, text_of, to_item
 from perpend.studies.verbs.checkpoint import probe_options
 from perpend.types import Item, Sampling
 
@@ -125,8 +123,8 @@ def _sample(items: Sequence[Item], count: int) -> list[Item]:
 def _tier(count: int | None) -> list[Item]:
     """The items of the tier, sampled as `chaosbench eval --tier` samples them."""
     tier = TIERS[TIER]
-    source = open_source(Path(str(tier.subsets[0])), "canonical")
-    settings = Settings("mock", max_items=count or tier.max_items, seed=SEED)
+    source = open_source(Path(str(tier["subsets"][0])), "canonical")
+    settings = Settings("mock", max_items=count or tier["max_items"], seed=SEED)
     return [to_item(record, text_of(record, "id")) for record in chosen(source.records, settings)]
 
 

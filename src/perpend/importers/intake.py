@@ -21,6 +21,7 @@ from perpend.spec.resolve import packaged_scorer
 __all__ = ["VERSION", "ImportRecord", "Intake", "item_of", "must_be_free"]
 
 Row = TypeVar("Row")
+_NO_OPTIONS: Mapping[str, JSON] = {}
 _OF_CHOICES = ("choice", "choice_raw", "confidence", "confidence_raw")
 
 
@@ -28,11 +29,14 @@ class Intake(Staging):
     """Records on their way into a run of a packaged task. Use it with `with`.
 
     `is_rounded`: the numbers that such sources state may be rounded by hand; others were written by a program.
+    `options` are those of the task.
     """
 
-    def __init__(self, destination: Path, task: str, *, is_rounded: bool = False) -> None:
+    def __init__(
+        self, destination: Path, task: str, *, is_rounded: bool = False, options: Mapping[str, JSON] = _NO_OPTIONS
+    ) -> None:
         super().__init__(destination)
-        self._task, self._is_rounded = task, is_rounded
+        self._task, self._is_rounded, self._options = task, is_rounded, options
         self._stated: list[SourceNumber] = []
         self._rules: dict[str, SourceRule] = {}
         self._files: list[dict[str, JSON]] = []
@@ -81,7 +85,7 @@ class Intake(Staging):
         manifest = Manifest(
             run=self.destination.name,
             task=self._task,
-            options={},
+            options=self._options,
             choices_scored=staged.likelihoods and not staged.texts,
             items=staged.items,
             conditions=tuple(template(name, params) for name, params in plan.conditions.items()),
@@ -104,6 +108,8 @@ class Intake(Staging):
 
     def _scorers(self, staged: Staged) -> list[str]:
         """The scorers that fit what was answered: those of the task for texts, those of choices for likelihoods."""
-        scorers = [] if staged.likelihoods and not staged.texts else list(packaged_task(self._task, {}).judges())
+        scorers = (
+            [] if staged.likelihoods and not staged.texts else list(packaged_task(self._task, self._options).judges())
+        )
         chosen = map(packaged_scorer, _OF_CHOICES if staged.likelihoods else ())
         return scorers + [f"{scorer.name}@{scorer.version}" for scorer in chosen]

@@ -49,6 +49,7 @@ class ImportRecord:
     `facts` are what it states of the item, by the names of Item; a later record may add to them, not change them.
     `further` is what a second record of a trial is: another attempt; a DataError, where a source has one row per trial;
     or the same answer with other labels, where a source has one row per judge, and then the text must be the same.
+    The answer to a second question of the same trial has `turn` 1.
     """
 
     where: str
@@ -62,6 +63,7 @@ class ImportRecord:
     condition: str = CONTROL
     trial: str | None = None
     repeat: int | None = None
+    turn: int = 0
     response: Response | None = None
     at: float | None = None
     prompt_sha256: str = ""
@@ -106,7 +108,7 @@ class Staging:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self._db.close()
-        self._open.close()
+        self._open.__exit__(kind, error, tb)
 
     def add(self, record: ImportRecord) -> None:
         """Take one record in. What contradicts an earlier record is a DataError that names both places.
@@ -141,12 +143,14 @@ class Staging:
         trial, attempt = added.lastrowid, 0
         if not added.rowcount:
             trial, attempt = self._known_trial(source, cell, record)
+            attempt = 0 if record.turn else attempt
             record = self._again(record, trial)
         if record.response is not None:
             at = self._now if record.at is None else record.at
+            request, said = bytes.fromhex(record.prompt_sha256), response_row(self._clean(record.response))
             self._db.execute(
-                "INSERT INTO output VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (trial, attempt, bytes.fromhex(record.prompt_sha256), *response_row(self._clean(record.response)), at),
+                "INSERT INTO output VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (trial, record.turn, attempt, request, *said, at),
             )
         if attempt and record.response is not None:
             self.notes["further outputs of a trial, kept without their labels: a score belongs to the first"] += 1
@@ -306,8 +310,8 @@ class Staging:
     def _write_outputs(self, path: Path) -> None:
         """Append the outputs with the times that the source states, which Store.append would make its own."""
         rows = self._db.execute(
-            "SELECT p.number, 0, o.attempt, o.request, o.text, o.error, o.logprobs, o.finish, o.usage, o.ms, o.at"
-            " FROM plan p JOIN output o ON o.trial = p.trial ORDER BY p.number, o.attempt"
+            "SELECT p.number, o.turn, o.attempt, o.request, o.text, o.error, o.logprobs, o.finish, o.usage, o.ms, o.at"
+            " FROM plan p JOIN output o ON o.trial = p.trial ORDER BY p.number, o.turn, o.attempt"
         )
         with translated(path), closing(connect(path, "rw")) as db:
             db.execute("BEGIN")

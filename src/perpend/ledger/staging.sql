@@ -5,8 +5,8 @@ CREATE TABLE trial(
   model INTEGER NOT NULL, sampling INTEGER NOT NULL, repeat INTEGER, place TEXT NOT NULL
 );
 CREATE TABLE output(
-  trial INTEGER NOT NULL, attempt INTEGER NOT NULL, request BLOB NOT NULL, text TEXT, error TEXT, logprobs TEXT,
-  finish TEXT, usage TEXT, ms REAL, at REAL NOT NULL, PRIMARY KEY(trial, attempt)
+  trial INTEGER NOT NULL, turn INTEGER NOT NULL, attempt INTEGER NOT NULL, request BLOB NOT NULL, text TEXT, error TEXT, logprobs TEXT,
+  finish TEXT, usage TEXT, ms REAL, at REAL NOT NULL, PRIMARY KEY(trial, turn, attempt)
 ) WITHOUT ROWID;
 CREATE TABLE label(
   name TEXT NOT NULL, trial INTEGER NOT NULL, value REAL, answer TEXT, reason TEXT NOT NULL, PRIMARY KEY(name, trial)

@@ -192,3 +192,16 @@ def tex_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, align: s
     body = [" & ".join(columns), *(" & ".join(row) for row in rows)]
     lines = [rf"\begin{{tabular}}{{{align}}}", r"\hline", body[0] + r" \\", r"\hline"]
     return "\n".join([*lines, *(line + r" \\" for line in body[1:]), r"\hline", r"\end{tabular}"]) + "\n"
+
+
+_PLAIN_TEX = str.maketrans(
+    {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {mark: f"\\{mark}" for mark in "&%$#_{}"}
+)
+
+
+def booktabs(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A tabular for a paper that loads booktabs: the first column to the left, the others to the right; any texts."""
+    head, *body = (" & ".join(cell.translate(_PLAIN_TEX) for cell in row) + r" \\" for row in (columns, *rows))
+    begin = [r"\begin{tabular}{l" + "r" * (len(columns) - 1) + "}", r"\toprule", head, r"\midrule"]
+    return "\n".join([*begin, *body, r"\bottomrule", r"\end{tabular}"]) + "\n"

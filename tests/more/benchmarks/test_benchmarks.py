@@ -21,7 +21,6 @@ SCRIPTS = [path for path, text in TEXTS.items() if OPTION.search(text) and "__ma
 ELSEWHERE = {
     "full_disk.py": "system/test_full_disk.py",
     "fuzz.py": "system/test_fuzz.py",
-    "leaderboard.py": "more/benchmarks/test_benchmark_leaderboard.py",
 }
 """Those that a test of their own calls with --quick --json, and whose JSON it reads."""
 

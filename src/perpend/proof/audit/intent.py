@@ -89,7 +89,7 @@ def _manifest(run: Run) -> Check:
     }
     for key, entries in lists.items():
         check.compare(list(dict.fromkeys(entries)), entries, f"{MANIFEST}, {key}, each once")
-    check.compare(True, _is_time(manifest.created), f"{MANIFEST}, created is a time with its zone")
+    check.compare(True, is_time(manifest.created), f"{MANIFEST}, created is a time with its zone")
     digests = [
         manifest.items.sha256,
         manifest.items.freeze_sha256 or "0" * 64,
@@ -102,7 +102,8 @@ def _manifest(run: Run) -> Check:
     return check
 
 
-def _is_time(text: str) -> bool:
+def is_time(text: str) -> bool:
+    """Whether a text is a time with its zone."""
     try:
         return datetime.fromisoformat(text).tzinfo is not None
     except ValueError:

@@ -1,4 +1,4 @@
-"""logic: yes-or-no questions about dynamical systems and what follows from stated facts, answered TRUE or FALSE."""
+"""The task: yes-or-no questions about dynamical systems and what follows from stated facts, answered TRUE or FALSE."""
 
 from __future__ import annotations
 

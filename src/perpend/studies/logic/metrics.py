@@ -1,4 +1,4 @@
-"""Replies → numbers: balanced accuracy and MCC with TPR and TNR beside them, coverage, bias, by family and split.
+"""Replies → what each trial got → balanced accuracy and MCC with TPR and TNR, coverage, bias, by family and split.
 
 Of `total` items, `valid` have a label, `invalid` a whole reply without one, `unfinished` a reply that was cut off and
 `errors` none. Coverage is valid / total. Accuracies are over valid items; the 'effective' ones over all that got a
@@ -8,9 +8,11 @@ reply, where what is not valid counts as wrong. An error is nobody's answer: it 
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -19,16 +21,23 @@ from perpend.errors import SpecError, did_you_mean
 from perpend.measure.keys import BoolArray
 from perpend.measure.plans import by_variant
 from perpend.measure.study import Metric, Numbers
-from perpend.measure.table import Table
+from perpend.measure.table import Reply, Table
 from perpend.report.derive import coverage
+from perpend.spec.resolve import packaged_scorer
 from perpend.stats.binary import binary_metrics
 from perpend.stats.proportions import proportion
-from perpend.studies.logic.budget import token_budget
+from perpend.studies.logic.chaosbench.sets import GROUP_TAGS, NO_FAMILY, PROTOCOL, STRATA, Label, normalised
 from perpend.studies.logic.design import PARSERS
-from perpend.studies.logic.replies import Prediction, predictions_of
-from perpend.studies.logic.strata import PAIRS, PARTS, in_order, is_stratified, pairs_right, part_of
-from perpend.types import Estimate, Number
+from perpend.text.reasoning import CUT_WORDS, refusal, visible
+from perpend.text.segments import NONE
+from perpend.types import Estimate, Item, Number, Response, Scorer
 
+Outcome: TypeAlias = Literal["VALID_TRUE", "VALID_FALSE", "INVALID", "UNFINISHED", "ERROR"]
+OUTCOMES: tuple[Outcome, ...] = ("VALID_TRUE", "VALID_FALSE", "INVALID", "UNFINISHED", "ERROR")
+NO_SPLIT = "unknown"
+Reader: TypeAlias = Callable[[Item, Response], tuple[Outcome, str]]
+"""A response → its outcome and the reason for it."""
+PAIRS = "pairs_right"
 LOW_SUPPORT = 100
 """Below this many items a family's number is marked: its interval is wide."""
 SUMMARY = ("coverage", "accuracy_valid", "effective_accuracy", "balanced_accuracy", "mcc")
@@ -37,8 +46,137 @@ ESTIMATES = (
     *("accuracy_valid", "accuracy_effective", "accuracy_bounds", "coverage", "tpr", "tnr", "balanced_accuracy"),
     *("balanced_accuracy_effective", "mcc", "bias", PAIRS),
 )
+WHOLE = 0.95
+"""The share of replies that should be whole: the acceptance table asks for a coverage of 0.95."""
+_LEAST_FINISHED = 20
 _UNDEFINED = Estimate(None, 0, note="no item got a reply")
 _BY_PARSER = ("valid", "coverage", "balanced_accuracy", "mcc", "tpr", "tnr")
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What one item got.
+
+    INVALID is a whole reply without a label, UNFINISHED one that was cut off, ERROR no reply at all. `first` is the
+    outcome of the first reply, which `retry_outcome` differs from where a second one was asked for. `tokens` are those
+    of the reply that counts.
+    """
+
+    id: str
+    question: str
+    truth: Label
+    outcome: Outcome
+    family: str
+    split: str = NO_SPLIT
+    text: str | None = None
+    reason: str = ""
+    latency_s: float | None = None
+    retry_text: str | None = None
+    retry_outcome: Outcome | None = None
+    first: Outcome | None = None
+    first_text: str | None = None
+    error: str | None = None
+    finish: str | None = None
+    tokens: int | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def label(self) -> Label | None:
+        """The label that was read; None unless the outcome is valid."""
+        return "TRUE" if self.outcome == "VALID_TRUE" else "FALSE" if self.outcome == "VALID_FALSE" else None
+
+    @property
+    def correct(self) -> bool | None:
+        """Whether the label is the true one; None without a label."""
+        return None if self.label is None else self.label == self.truth
+
+    @property
+    def cluster(self) -> str | None:
+        """What items with a common fact share: the group tag, else the system. None where neither is known."""
+        return next((self.tags[tag] for tag in (*GROUP_TAGS, "system_id") if self.tags.get(tag)), None)
+
+    @property
+    def stratum(self) -> str:
+        """What the item asks for; 'unknown' where it does not say."""
+        return self.tags.get("stratum") or "unknown"
+
+    @property
+    def answer(self) -> float:
+        """1 for TRUE, 0 for FALSE, NaN without a label."""
+        return float("nan") if self.label is None else float(self.label == "TRUE")
+
+
+def reader(parser: str) -> Reader:
+    """The rule of that name, one of PARSERS: what a response is, and why.
+
+    A label does not depend on the item, and most replies are one word: each text is read once.
+    """
+    if parser not in PARSERS:
+        raise SpecError(f"logic: unknown parser {parser!r}; {did_you_mean(parser, PARSERS)}")
+    scorer = packaged_scorer(parser)
+    known: dict[tuple[str, str | None], tuple[Outcome, str]] = {}
+
+    def read(item: Item, response: Response) -> tuple[Outcome, str]:
+        if response.text is None:
+            return "ERROR", response.error or "no reply"
+        key = (response.text, response.finish)
+        if key not in known:
+            known[key] = _read(scorer, item, response, response.text)
+        return known[key]
+
+    return read
+
+
+def _read(scorer: Scorer, item: Item, response: Response, text: str) -> tuple[Outcome, str]:
+    score = scorer.judge(item, response)
+    if score.answer in ("TRUE", "FALSE"):
+        return "VALID_TRUE" if score.answer == "TRUE" else "VALID_FALSE", score.reason
+    unfinished = visible(text, response.finish).unfinished
+    was_cut = response.finish is not None and response.finish.lower() in CUT_WORDS
+    if unfinished is not None and (was_cut or text.strip()):
+        return "UNFINISHED", unfinished
+    if score.reason.startswith(NONE):
+        return "UNFINISHED", score.reason
+    return "INVALID", score.reason
+
+
+def prediction(item: Item, first: Response | None, second: Response | None, read: Reader) -> Prediction | None:
+    """What an item got, by its replies to the first question and to a second; None where its target is no label.
+
+    A first reply that was not kept was invalid: otherwise there would be no second.
+    """
+    truth, last = normalised(item.target), second or first
+    if truth is None or last is None:
+        return None
+    outcome, reason = read(item, last)
+    row = Prediction(
+        id=item.id,
+        question=item.prompt,
+        truth=truth,
+        outcome=outcome,
+        family=item.tags.get("type") or item.tags.get("family") or NO_FAMILY,
+        split=item.tags.get("split") or NO_SPLIT,
+        text=last.text,
+        reason=reason,
+        latency_s=None if last.ms is None else last.ms / 1000.0,
+        first=outcome,
+        error=last.error,
+        finish=last.finish,
+        tokens=None if last.usage is None else last.usage.output,
+        tags=item.tags,
+    )
+    if second is None:
+        return row
+    before = "INVALID" if first is None else read(item, first)[0]
+    text = None if first is None else first.text
+    return replace(row, retry_text=last.text, retry_outcome=outcome, first=before, first_text=text)
+
+
+def predictions_of(table: Table, replies: Sequence[Reply], parser: str) -> list[tuple[int, Prediction]]:
+    """(row, prediction) of every trial that was asked and whose item has a label, each reply read by that rule."""
+    read, items = reader(parser), table.codes["item"]
+    pairs = ((row, prediction(table.items[items[row]], first, second, read)) for row, first, second in replies)
+    return [(row, one) for row, one in pairs if one is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,31 +208,18 @@ class Measured:
     def numbers(self) -> dict[str, JSON]:
         """The numbers by the reference's names, and those that belong beside them. None is undefined."""
         dominant = self.estimates.get("bias", _UNDEFINED).also.get("dominant_label")
-        return {
-            **{name: self.counts[name] for name in ("total", "valid", "invalid", "unfinished", "errors", "correct")},
-            "coverage": self.value("coverage"),
-            **{name: self.counts[name] for name in ("invalid_rate", "unfinished_rate", "error_rate")},
-            "accuracy_valid": self.value("accuracy_valid"),
-            "effective_accuracy": self.value("accuracy_effective"),
-            "balanced_accuracy": self.value("balanced_accuracy"),
-            "balanced_accuracy_invalid_as_wrong": self.value("balanced_accuracy_effective"),
-            "mcc": self.value("mcc"),
-            "tpr": self.value("tpr"),
-            "tnr": self.value("tnr"),
+        others: dict[str, JSON] = {
+            **self.counts,
             "confusion": {name: self.counts[name] for name in CONFUSION},
-            "bias_score": self.value("bias"),
-            "bias_verdict": self.verdict,
-            "dominant_label": None if dominant is None else "TRUE" if dominant == 1 else "FALSE",
-            "low_support": self.counts["low_support"],
+            "verdict": self.verdict,
+            "dominant": None if dominant is None else "TRUE" if dominant == 1 else "FALSE",
         }
+        return {name: others[of] if of in others else self.value(of) for name, of in PROTOCOL["numbers"].items()}
 
     def as_json(self) -> dict[str, JSON]:
         """The numbers, and every estimate with its interval, denominator and method."""
-        return {**self.numbers(), "estimates": self.intervals()}
-
-    def intervals(self) -> dict[str, JSON]:
-        """Every estimate with its interval, denominator and method."""
-        return {name: estimate.as_json() for name, estimate in self.estimates.items()}
+        intervals: dict[str, JSON] = {name: estimate.as_json() for name, estimate in self.estimates.items()}
+        return {**self.numbers(), "estimates": intervals}
 
 
 def measure(predictions: Sequence[Prediction]) -> Measured:
@@ -157,8 +282,6 @@ def first_replies(predictions: Sequence[Prediction]) -> Estimate:
 
 def invalid_kinds(predictions: Sequence[Prediction]) -> Estimate:
     """Invalid replies by kind, in `also`: empty_response, refusal, hedging, formatting_failure; and by true label."""
-    from perpend.text.reasoning import refusal
-
     kinds: Counter[str] = Counter()
     for prediction in predictions:
         if prediction.outcome == "INVALID":
@@ -172,13 +295,66 @@ def invalid_kinds(predictions: Sequence[Prediction]) -> Estimate:
     return Estimate(invalid, len(predictions), method="count", also=dict(sorted(kinds.items())))
 
 
-def grouped(predictions: Sequence[Prediction], key: str) -> dict[str, list[int]]:
-    """The positions of the predictions of each family, split, stratum or grade, in the order of first occurrence."""
-    groups: dict[str, list[int]] = {}
-    for row, prediction in enumerate(predictions):
-        name = part_of(prediction, key) if key in PARTS else str(getattr(prediction, key))
-        groups.setdefault(name, []).append(row)
-    return groups
+def token_budget(predictions: Sequence[Prediction], max_tokens: int | None) -> Estimate:
+    """The tokens that 95% of the replies need; n counts replies, `also` has the limit and how many were cut off.
+
+    Exact where at most 5% are cut off. Otherwise the quantile of a log-normal law fitted to the lengths of whole
+    replies, with the others as 'longer than the limit'. Undefined where none is cut off, or too few were whole to fit.
+    """
+    replies = [p for p in predictions if p.outcome != "ERROR"]
+    cut = sum(p.outcome == "UNFINISHED" for p in replies)
+    whole = np.array([p.tokens for p in replies if p.outcome != "UNFINISHED" and p.tokens], dtype=np.float64)
+    needed: float | None = None
+    if not cut:
+        note = "every reply was whole"
+    elif len(whole) < _LEAST_FINISHED:
+        note = f"not known: {len(whole)} whole replies have a token count, {_LEAST_FINISHED} are needed to estimate it"
+    elif cut <= (1.0 - WHOLE) * (cut + len(whole)):
+        needed = float(np.sort(whole)[math.ceil(WHOLE * (cut + len(whole))) - 1])
+        note = f"at most so many tokens in {WHOLE:.0%} of the replies"
+    elif max_tokens is None:
+        note = "not known: the limit is not recorded"
+    else:
+        from scipy.stats import CensoredData, lognorm
+
+        longer = np.full(cut, float(max_tokens))
+        shape, _, scale = lognorm.fit(CensoredData(uncensored=whole, right=longer), floc=0.0)
+        needed = float(math.ceil(lognorm.ppf(WHOLE, shape, scale=scale)))
+        note = f"extrapolated: {WHOLE:.0%} quantile of a log-normal law fitted to {len(whole)} whole, {cut} cut replies"
+    return Estimate(needed, len(replies), note=note, also={"max_tokens": max_tokens, "unfinished": cut})
+
+
+def is_stratified(predictions: Sequence[Prediction]) -> bool:
+    """Whether every item names its stratum and its pair; those of the reference do not."""
+    return bool(predictions) and all(one.tags.get("stratum") and one.tags.get("pair") for one in predictions)
+
+
+def in_order(stratum: str) -> tuple[int, str]:
+    """Sorts strata as the set lists them; unknown ones last."""
+    return (STRATA.index(stratum) if stratum in STRATA else len(STRATA)), stratum
+
+
+def pairs_right(predictions: Sequence[Prediction]) -> Estimate:
+    """Of the pairs with a TRUE and a FALSE item that were asked: the share whose items are all answered right.
+
+    A pair is what shares the tag `pair`, a bundle of two items or more. What is not valid counts as wrong; a pair with
+    an item that got no reply is left out. `also` has what guessing gives. Undefined without such a pair. Clustered by
+    the group of the pair's first item.
+    """
+    pairs: dict[str, list[Prediction]] = {}
+    for prediction in predictions:
+        pairs.setdefault(prediction.tags.get("pair", ""), []).append(prediction)
+    whole = [
+        rows
+        for rows in pairs.values()
+        if {row.truth for row in rows} == {"TRUE", "FALSE"} and all(row.outcome != "ERROR" for row in rows)
+    ]
+    if not whole:
+        return Estimate(None, 0, note="no pair was asked as a whole")
+    right = np.array([all(row.correct for row in rows) for rows in whole], dtype=np.float64)
+    share = proportion(right, [rows[0].cluster or rows[0].id for rows in whole])
+    guessing: Number = float(np.mean([0.5 ** len(rows) for rows in whole]))
+    return replace(share, also={**share.also, "guessing": guessing})
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +370,7 @@ class MetricCell:
     digest: Callable[[Sequence[int]], str] = lambda _rows: ""
 
     def metrics(self, predictions: Sequence[Prediction]) -> Iterator[Metric]:
-        """Every number: of all, by family, by split; by stratum and grade where items have them.
+        """Every number: of all, by family, by split; by stratum where items have one.
 
         `part` in `where` says which.
         """
@@ -206,8 +382,11 @@ class MetricCell:
             ("token_budget", token_budget(predictions, self.max_tokens)),
         ):
             yield Metric(name, self.parser, {**self.where, "part": "all"}, estimate, self.digest(everything))
-        for key in ("family", "split", *(PARTS if is_stratified(predictions) else ())):
-            for value, rows in grouped(predictions, key).items():
+        for key in ("family", "split", *(("stratum",) if is_stratified(predictions) else ())):
+            groups: dict[str, list[int]] = {}
+            for row, prediction in enumerate(predictions):
+                groups.setdefault(str(getattr(prediction, key)), []).append(row)
+            for value, rows in groups.items():
                 yield from self._measured(predictions, rows, {"part": key, key: value})
 
     def _measured(
@@ -293,14 +472,14 @@ def measured(numbers: Numbers, parser: str, **where: str) -> Measured:
 
 
 def parts(numbers: Numbers, parser: str, part: str, **cell: str) -> dict[str, Measured]:
-    """The numbers of each family, split, stratum or grade of a cell; in the order of metrics.json."""
+    """The numbers of each family, split or stratum of a cell, in the order of metrics.json."""
     names = [metric.where[part] for metric in numbers.find("outcomes", parser, part=part, **cell)]
     return {name: measured(numbers, parser, part=part, **{part: name}, **cell) for name in names}
 
 
 def protocol(numbers: Numbers, parser: str, **cell: str) -> dict[str, JSON]:
     """The numbers of one cell by the names that metrics.json has in the benchmark's protocol."""
-    overall = measured(numbers, parser, part="all", **cell)
+    overall, known = measured(numbers, parser, part="all", **cell), strata(numbers, parser, **cell)
     first, kinds, budget = (
         numbers.cite(name, parser, part="all", **cell) for name in ("first_replies", "invalid_kinds", "token_budget")
     )
@@ -312,17 +491,16 @@ def protocol(numbers: Numbers, parser: str, **cell: str) -> dict[str, JSON]:
         "invalid_kinds": dict(kinds.also),
         "token_budget": {**budget.also, "replies": budget.n, "needed_max_tokens": budget.value, "note": budget.note},
         "clustered_by": overall.clustered_by,
-        "estimates": overall.intervals(),
+        "estimates": overall.as_json()["estimates"],
         "per_family": {name: one.as_json() for name, one in parts(numbers, parser, "family", **cell).items()},
         "per_split": {name: one.as_json() for name, one in parts(numbers, parser, "split", **cell).items()},
-        **{f"per_{part}": body for part in PARTS if (body := _bodies(numbers, parser, part, **cell))},
+        **({"per_stratum": {name: one.as_json() for name, one in known.items()}} if known else {}),
     }
 
 
-def _bodies(numbers: Numbers, parser: str, part: str, **cell: str) -> dict[str, JSON]:
-    """The numbers of each part as JSON, in the order of the set; none where items are of no stratum."""
-    known = parts(numbers, parser, part, **cell)
-    return {name: known[name].as_json() for name in sorted(known, key=in_order)}
+def strata(numbers: Numbers, parser: str, **cell: str) -> dict[str, Measured]:
+    """The numbers of each stratum, in the set's order; none where items are of no stratum."""
+    return dict(sorted(parts(numbers, parser, "stratum", **cell).items(), key=lambda part: in_order(part[0])))
 
 
 def seed_names(numbers: Numbers) -> dict[str, JSON]:

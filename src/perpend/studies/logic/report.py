@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from perpend.inert import markdown
 from perpend.measure.study import Numbers, Report, Section, TableOf, Value
@@ -12,16 +12,18 @@ from perpend.report.tables import markdown_table, number, undefined
 from perpend.studies.logic.metrics import (
     CONFUSION,
     LOW_SUPPORT,
+    PAIRS,
     Measured,
     cells_of,
     measured,
     parser_of,
     parsers,
     parts,
+    strata,
 )
-from perpend.studies.logic.strata import PAIRS, PARTS, in_order
 from perpend.types import Estimate
 
+STRATA_HEAD = ("items", "effective n", "coverage", "balanced accuracy", "whole pairs right", "TPR", "TNR")
 COUNTS = ("total", "valid", "invalid", "unfinished", "errors", "correct", *CONFUSION)
 RATES = ("coverage", "accuracy_valid", "accuracy_effective", "balanced_accuracy", "balanced_accuracy_effective", "mcc")
 COLUMNS = (
@@ -30,26 +32,29 @@ COLUMNS = (
     "bias_verdict",
 )
 _CITED = ("balanced_accuracy", "tpr", "tnr", "coverage")
-_LEANS = {"LABEL-BIASED": ": it leans to one label"}
 _SHOWN = ("coverage", "balanced_accuracy", "mcc", "tpr", "tnr", "bias")
+_WHOLE = (
+    ("accuracy of valid replies", "accuracy_valid"),
+    ("accuracy, invalid as wrong", "accuracy_effective"),
+    ("balanced accuracy, invalid as wrong", "balanced_accuracy_effective"),
+)
+_HEAD = ("items", "coverage", "balanced accuracy", "MCC", "TPR", "TNR", "bias")
 
 
 def report(numbers: Numbers) -> Report:
-    """The headline, then by family and split for each model, each rule of reading, and the rates of every run."""
+    """The answer, then by family and split for each model, each rule of reading, and the rates of every run."""
     parser, cells = parser_of(numbers), cells_of(numbers)
-    overall = [(measured(numbers, parser, part="all", **cell), cell) for cell in cells]
-    strata = [_strata(numbers, parser, cell) for cell in cells]
-    headline = [_headline(one, cell["model"], own) for (one, cell), own in zip(overall, strata, strict=True)]
     several = len({cell["model"] for cell in cells}) < len(cells)
-    sentences = [_answer(one, cell, own, several=several) for (one, cell), own in zip(overall, strata, strict=True)]
-    summaries = [
-        part for (one, _), own in zip(overall, strata, strict=True) for part in (own.values() if own else [one])
-    ]
-    cited = [estimate for one in summaries for key, estimate in one.estimates.items() if key in _CITED]
-    lines = [*headline, f"Replies are read by {parser}. {covered(numbers)}", HOW_TO_READ]
+    sentences, cited = [], list[Estimate]()
+    for cell in cells:
+        overall, own = measured(numbers, parser, part="all", **cell), strata(numbers, parser, **cell)
+        who = answer.name(cell["model"]) + (f", temperature {cell['temperature']}" if several else "")
+        sentences.append(f"{who}: {_answer(overall, own)}")
+        summaries = own.values() if own else [overall]
+        cited += [one for part in summaries for key in _CITED if (one := part.estimates.get(key)) is not None]
     return Report(
         title=", ".join(markdown(name) for name in numbers.runs),
-        headline="\n\n".join(lines),
+        headline=f"Replies are read by {parser}. {covered(numbers)}\n\n{HOW_TO_READ}",
         sections=(
             *(section for cell in cells for section in _sections(numbers, parser, cell)),
             *sections(numbers),
@@ -61,56 +66,29 @@ def report(numbers: Numbers) -> Report:
     )
 
 
-def _strata(numbers: Numbers, parser: str, cell: dict[str, str]) -> dict[str, Measured]:
-    """The numbers of each stratum in the set's order; none where items are of no stratum."""
-    known = parts(numbers, parser, "stratum", **cell)
-    return {name: known[name] for name in sorted(known, key=in_order)}
-
-
-def _answer(overall: Measured, cell: dict[str, str], strata: dict[str, Measured], *, several: bool) -> str:
+def _answer(overall: Measured, strata: Mapping[str, Measured]) -> str:
     """How well one model tells true from false, and whether it leans to one of them; by stratum where there are."""
-    values, total = overall.estimates, overall.count("total")
-    who = answer.name(cell["model"]) + (f", temperature {cell['temperature']}" if several else "")
-    if strata and "balanced_accuracy" in values:
-        summaries = ", ".join(
-            f"{name} {_share(one.estimates.get('balanced_accuracy'))}" for name, one in strata.items()
-        )
-        kept = f"{overall.count('valid')} of {answer.counted(total, 'item')}"
-        return f"{who}: balanced accuracy by stratum, on {kept} (50% is guessing): {summaries}."
+    values, total = overall.estimates, answer.counted(overall.count("total"), "item")
     balanced = values.get("balanced_accuracy")
     if balanced is None:
-        return f"{who}: none of {answer.counted(total, 'item')} got a reply, so nothing can be measured."
+        return f"none of {total} got a reply, so nothing can be measured."
+    if strata:
+        summaries = ", ".join(f"{name} {_share(one)}" for name, one in strata.items())
+        kept = f"{overall.count('valid')} of {total}"
+        return f"balanced accuracy by stratum, on {kept} (50% is guessing): {summaries}."
     if balanced.value is None:
-        return f"{who}: balanced accuracy is {answer.undefined(balanced)}; {balanced.n} of {total} items have a label."
-    kept = f"{balanced.n} of {answer.counted(total, 'item')}"
+        return f"balanced accuracy is {answer.undefined(balanced)}; {balanced.n} of {total} have a label."
     true, false = (answer.share(values[key]) for key in ("tpr", "tnr"))
-    text = f"{who}: balanced accuracy {answer.share(balanced)} on {kept} (50% is guessing); right on"
-    return f"{text} {true} of what is TRUE and {false} of what is FALSE{_LEANS.get(str(overall.verdict), '')}."
+    leans = ": it leans to one label" if overall.verdict == "LABEL-BIASED" else ""
+    rates = f"right on {true} of what is TRUE and {false} of what is FALSE{leans}."
+    return f"balanced accuracy {answer.share(balanced)} on {balanced.n} of {total} (50% is guessing); {rates}"
 
 
-def _share(balanced: Estimate | None) -> str:
+def _share(one: Measured) -> str:
+    balanced = one.estimates.get("balanced_accuracy")
     if balanced is None:
         return "no reply"
-    return answer.share(balanced) if balanced.value is not None else answer.undefined(balanced)
-
-
-def _headline(overall: Measured, model: str, strata: dict[str, Measured]) -> str:
-    values = overall.estimates
-    if "balanced_accuracy" not in values:
-        return f"{markdown(model)}: none of {overall.count('total')} items got a reply, so nothing can be measured."
-    if strata:
-        listed = "; ".join(f"{name} {shown(one.estimates.get('balanced_accuracy'))}" for name, one in strata.items())
-        rates = f"coverage {shown(values['coverage'])}; bias {shown(values['bias'])} ({overall.verdict})"
-        return f"{markdown(model)}: balanced accuracy by stratum: {listed}. {rates}."
-    rates = "; ".join(
-        f"{name} {shown(values[key])}"
-        for name, key in (("MCC", "mcc"), ("TPR", "tpr"), ("TNR", "tnr"), ("coverage", "coverage"), ("bias", "bias"))
-    )
-    balanced = values["balanced_accuracy"]
-    return (
-        f"{markdown(model)}: balanced accuracy {shown(balanced)}, n = {balanced.n} items with a label of "
-        f"{overall.count('total')}. {rates} ({overall.verdict})."
-    )
+    return answer.undefined(balanced) if balanced.value is None else answer.share(balanced)
 
 
 def shown(estimate: Estimate | None) -> str:
@@ -124,35 +102,35 @@ def shown(estimate: Estimate | None) -> str:
 def _sections(numbers: Numbers, parser: str, cell: dict[str, str]) -> Iterator[Section]:
     overall = measured(numbers, parser, part="all", **cell)
     place = f"{markdown(cell['model'])}, temperature {cell['temperature']}"
-    strata = _strata(numbers, parser, cell)
-    if strata:
-        yield Section(f"{place}: by stratum", _strata_table("stratum", strata, overall))
-        grades = parts(numbers, parser, "grade", **cell)
-        ordered = {name: grades[name] for name in sorted(grades, key=in_order)}
-        yield Section(f"{place}: by stratum and grade", _strata_table("grade", ordered, overall))
+    known = strata(numbers, parser, **cell)
+    if known:
+        yield Section(f"{place}: by stratum", _table("stratum", strata_rows(known), overall, STRATA_HEAD))
     yield Section(f"{place}: what the replies were", _outcomes(numbers, parser, overall, cell))
     for part in ("family", "split"):
         rows = [_row(name, one) for name, one in parts(numbers, parser, part, **cell).items()]
-        head = (part, "items", "coverage", "balanced accuracy", "MCC", "TPR", "TNR", "bias")
-        note = f"\n\nIntervals are clustered by {overall.clustered_by}. \\* marks fewer than {LOW_SUPPORT} items."
-        yield Section(f"{place}: by {part}", markdown_table(head, sorted(rows)) + note)
+        yield Section(f"{place}: by {part}", _table(part, sorted(rows), overall))
     rows = [_row(rule, measured(numbers, rule, part="all", **cell)) for rule in parsers(numbers)]
-    head = ("read by", "items", "coverage", "balanced accuracy", "MCC", "TPR", "TNR", "bias")
-    yield Section(f"{place}: by each rule of reading a reply", markdown_table(head, rows))
+    yield Section(f"{place}: by each rule of reading a reply", markdown_table(("read by", *_HEAD), rows))
 
 
-def _strata_table(part: str, rows: dict[str, Measured], overall: Measured) -> str:
-    """One row a part, with what its items are worth as independent ones, and the pairs that are right as a whole."""
-    lines = []
-    for name, one in rows.items():
+def _table(part: str, rows: Iterable[Sequence[str]], overall: Measured, head: Sequence[str] = _HEAD) -> str:
+    note = f"Intervals are clustered by {overall.clustered_by}. \\* marks fewer than {LOW_SUPPORT} items."
+    return f"{markdown_table((part, *head), rows)}\n\n{note}"
+
+
+def strata_rows(strata: Mapping[str, Measured]) -> list[tuple[str, ...]]:
+    """One row a stratum: what its items are worth as independent ones, and the pairs that are right as a whole."""
+    rows = []
+    for name, one in strata.items():
         worth = one.estimates.get("accuracy_valid", Estimate(None, 0)).also.get("n_effective")
-        few = r"\*" if one.counts["low_support"] else ""
         counts = (str(one.counts["total"]), number(worth if isinstance(worth, float) else None, 0))
         cells = (shown(one.estimates.get(key)) for key in ("coverage", "balanced_accuracy", PAIRS, "tpr", "tnr"))
-        lines.append((f"{markdown(name)}{few}", *counts, *cells))
-    head = (part, "items", "effective n", "coverage", "balanced accuracy", "whole pairs right", "TPR", "TNR")
-    note = f"\n\nIntervals are clustered by {overall.clustered_by}. \\* marks fewer than {LOW_SUPPORT} items."
-    return markdown_table(head, lines) + note
+        rows.append((markdown(name) + _few(one), *counts, *cells))
+    return rows
+
+
+def _few(one: Measured) -> str:
+    return r"\*" if one.counts["low_support"] else ""
 
 
 def _outcomes(numbers: Numbers, parser: str, overall: Measured, cell: dict[str, str]) -> str:
@@ -166,44 +144,31 @@ def _outcomes(numbers: Numbers, parser: str, overall: Measured, cell: dict[str, 
         ("coverage of first replies", number(first.value)),
         *((f"invalid: {markdown(kind)}", str(count)) for kind, count in kinds.also.items()),
         ("TP / FP / TN / FN", confusion),
-        *([] if PAIRS in overall.estimates else _mixed(overall)),
+        # Not told where items are of several strata: these are over all of them.
+        *((words, shown(overall.estimates.get(name))) for words, name in _WHOLE if PAIRS not in overall.estimates),
         ("tokens that 95% of replies need", f"{number(budget.value, 0)} ({markdown(budget.note)})"),
     ]
     return markdown_table(("replies", ""), rows)
 
 
-def _mixed(overall: Measured) -> list[tuple[str, str]]:
-    """The rates over all items, which are not told where items are of several strata."""
-    return [
-        ("accuracy of valid replies", shown(overall.estimates.get("accuracy_valid"))),
-        ("accuracy, invalid as wrong", shown(overall.estimates.get("accuracy_effective"))),
-        ("balanced accuracy, invalid as wrong", shown(overall.estimates.get("balanced_accuracy_effective"))),
-    ]
-
-
 def _row(name: str, one: Measured) -> tuple[str, ...]:
-    few = r"\*" if one.counts["low_support"] else ""
     cells = (shown(one.estimates.get(key)) for key in _SHOWN)
-    return (f"{markdown(name)}{few}", str(one.counts["total"]), *cells)
+    return (markdown(name) + _few(one), str(one.counts["total"]), *cells)
 
 
 def _tables(numbers: Numbers) -> Iterator[TableOf]:
-    """by_family, by_split and by_parser, and by_stratum and by_grade: every number under every rule of reading."""
-    cells, head = cells_of(numbers), ("model", "temperature", "parser")
-    for part in ("family", "split", *PARTS):
+    """by_family, by_split and by_parser, and by_stratum where there are: every number under every rule of reading."""
+    head, rules = ("model", "temperature", "parser"), parsers(numbers)
+    each = [((cell["model"], cell["temperature"], rule), cell, rule) for cell in cells_of(numbers) for rule in rules]
+    for part in ("family", "split", "stratum"):
         rows = [
-            (cell["model"], cell["temperature"], rule, name, *_values(one))
-            for cell in cells
-            for rule in parsers(numbers)
+            (*key, name, *_values(one))
+            for key, cell, rule in each
             for name, one in sorted(parts(numbers, rule, part, **cell).items())
         ]
-        if rows or part not in PARTS:
+        if rows or part != "stratum":
             yield TableOf(f"by_{part}", (*head, part, *COLUMNS), tuple(rows))
-    overall = [
-        (cell["model"], cell["temperature"], rule, *_values(measured(numbers, rule, part="all", **cell)))
-        for cell in cells
-        for rule in parsers(numbers)
-    ]
+    overall = ((*key, *_values(measured(numbers, rule, part="all", **cell))) for key, cell, rule in each)
     yield TableOf("by_parser", (*head, *COLUMNS), tuple(overall))
 
 

@@ -1,4 +1,4 @@
-"""STUDY of logic: what its numbers are, what is told of them, and which files of the benchmark can be read."""
+"""logic: what its numbers are, what is told of them, and which files of the benchmark can be read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def is_run_folder(source: Path) -> bool:
     """Whether a folder is one of chaosbench without a ledger: it has a run manifest and predictions."""
-    from perpend.studies.logic.chaosbench.predictions import predictions_path
+    from perpend.studies.logic.chaosbench.runs import predictions_path
 
     is_ours = (source / "manifest.json").is_file()
     return not is_ours and (source / "run_manifest.json").is_file() and predictions_path(source) is not None
@@ -27,7 +27,7 @@ def is_run_folder(source: Path) -> bool:
 
 def read_run_folder(source: Path, destination: Path) -> Path:
     """Import a run folder of chaosbench as a run directory, and return it."""
-    from perpend.studies.logic.chaosbench.imported import read_run_folder as read
+    from perpend.studies.logic.chaosbench.runs import read_run_folder as read
 
     refuse_links(source)
     return read(source, destination)
@@ -58,7 +58,7 @@ class LogicStudy:
 
     def extra_checks(self, run: Run) -> Iterator[Check]:
         """The benchmark's own files beside a ledger, against it."""
-        from perpend.studies.logic.chaosbench.checks import extra_checks
+        from perpend.studies.logic.chaosbench.check import extra_checks
 
         return extra_checks(run)
 

@@ -1,0 +1,1 @@
+"""What makes the items of perpend-logic: see README.md."""

@@ -1,0 +1,69 @@
+"""The set as it is shipped: sizes, splits, and a sample of the bundles made again."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+import pytest
+from factory.__main__ import PACKED, read
+from factory.again.asked import asked
+from factory.again.notation import equations
+from factory.items import BUNDLES, Bundle, Item, bundles, split
+
+
+@pytest.fixture(scope="module")
+def items() -> list[Item]:
+    return read(PACKED)
+
+
+def test_sizes(items: list[Item]) -> None:
+    assert 24_000 <= len(items) <= 26_000
+    assert sum(item["ground_truth"] == "TRUE" for item in items) * 2 == len(items)
+    assert len({item["id"] for item in items}) == len({item["question"] for item in items}) == len(items)
+    assert len({item["stratum"] for item in items}) == 5
+    families = Counter(str(item["type"]) for item in items)
+    tested = Counter((str(item["type"]), item["ground_truth"]) for item in items if item["split"] == "test")
+    assert len(families) == 10
+    assert min(families.values()) >= 600
+    assert all(tested[family, label] >= 228 for family in families for label in ("TRUE", "FALSE"))
+
+
+def test_no_bundle_and_no_cluster_is_in_two_splits(items: list[Item]) -> None:
+    for key in ("pair", "group"):
+        splits = defaultdict[str, set[str]](set)
+        for item in items:
+            splits[str(item[key])].add(str(item["split"]))
+        assert all(len(some) == 1 for some in splits.values())
+
+
+def test_bundles_are_half_true(items: list[Item]) -> None:
+    told = Counter[str]()
+    for item in items:
+        told[str(item["pair"])] += 1 if item["ground_truth"] == "TRUE" else -1
+    assert not any(told.values())
+
+
+@pytest.mark.parametrize("stratum", sorted(BUNDLES))
+def test_a_sample_made_again_is_in_the_set(items: list[Item], stratum: str) -> None:
+    known = {item["question"]: item["ground_truth"] for item in items}
+    for family in BUNDLES[stratum]:
+        for bundle in bundles(stratum, family, 6):
+            for question in bundle.questions:
+                assert known[question.text] == ("TRUE" if question.label else "FALSE")
+
+
+def test_no_equations_of_reason_and_no_iterated_map_are_in_two_splits(items: list[Item]) -> None:
+    splits = defaultdict[tuple[str, ...], set[str]](set)
+    for item in items:
+        if item["stratum"] == "reason" or item["kind"] == "iterate":
+            splits[equations(asked(str(item["question"])).setting).sides].add(str(item["split"]))
+    assert len(splits) > 2000
+    assert all(len(some) == 1 for some in splits.values())
+
+
+def test_bundles_with_a_trait_in_common_stay_together() -> None:
+    made = bundles("reason", "atomic", 12)
+    twin = Bundle("data", "atomic", made[0].quartet, made[0].questions)
+    homes = [part for part, members in split([*made, twin]).items() for b in members if b.quartet is twin.quartet]
+    assert len(homes) == 2
+    assert len(set(homes)) == 1

@@ -1,1 +1,0 @@
-"""Measuring instances: orbits, exponents, decisions."""

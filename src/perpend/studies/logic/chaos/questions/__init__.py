@@ -1,1 +1,0 @@
-"""Items in words: one room for each stratum."""

@@ -1,1 +1,0 @@
-"""What stated numbers show: orbits, tables, spectra, lists of regimes."""

@@ -1,1 +1,0 @@
-"""Arguments whose premises and rules stand in the question."""

@@ -1,1 +1,0 @@
-"""What follows from stated equations by hand."""

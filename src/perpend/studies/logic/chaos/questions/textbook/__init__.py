@@ -1,1 +1,0 @@
-"""Named results, with citations."""

@@ -1,1 +1,0 @@
-"""One fact worded several times, and facts with a lure beside them."""

@@ -1,1 +1,0 @@
-"""Solvers that read nothing but a question."""
