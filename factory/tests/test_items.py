@@ -43,7 +43,7 @@ def test_bundles_are_half_true(items: list[Item]) -> None:
     assert not any(told.values())
 
 
-@pytest.mark.parametrize("stratum", sorted(BUNDLES))
+@pytest.mark.parametrize("stratum", sorted(BUNDLES.keys() - {"compute"}))  # that one needs sympy: tests/more/factory
 def test_a_sample_made_again_is_in_the_set(items: list[Item], stratum: str) -> None:
     known = {item["question"]: item["ground_truth"] for item in items}
     for family in BUNDLES[stratum]:

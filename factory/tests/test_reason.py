@@ -33,7 +33,7 @@ def test_formulas_are_printed_as_one_writes_them(some: list[Bundle]) -> None:
     [
         ("Consider the flow x' = 2 x and y' = 3 x - 5 y.", "the divergence of the vector field is -3 everywhere", True),
         ("Consider the flow x' = -y and y' = x.", "the quantity x^2 + y^2 stays constant along every solution", True),
-        ("Consider the flow x' = -y and y' = 2 x.", "x^2 + y^2 is a conserved quantity", False),
+        ("Consider the flow x' = -y and y' = 2 x.", "the quantity x^2 + y^2 is conserved", False),
         ("Consider the map x[n+1] = 2 x[n] - 3.", "x = 3 is a fixed point", True),
         ("Consider the flow x' = x - x^3.", "the solution that starts at x = 2 tends to x = 1", True),
         ("Consider the flow x' = y and y' = -x - 0.5 y.", "the fixed point at (x, y) = (0, 0) is stable", True),

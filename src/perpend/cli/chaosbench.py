@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., None])
 _PATH = UserPath(path_type=Path)
+_SHORTEST_KEY, _LONGEST_KEY = 32, 4096
 _SELECTOR = click.option(
     "--selector",
     type=_PATH,
@@ -388,9 +389,21 @@ def private(key_file: Path | None, out: Path | None) -> None:
     from perpend.disk import temporary_folder
     from perpend.studies.logic.chaosbench.validate import run_factory
 
-    key = os.environ.get("CHAOSBENCH_PRIVATE_KEY") if key_file is None else read_text(key_file)
-    if key is None:
-        raise SpecError("no key: give --key-file, or set CHAOSBENCH_PRIVATE_KEY; for example 'openssl rand -hex 32'")
+    if key_file is None:
+        key, where = os.environ.get("CHAOSBENCH_PRIVATE_KEY", "").strip(), "$CHAOSBENCH_PRIVATE_KEY"
+    else:
+        hint = "give a text file with the key"
+        key, where = read_text(key_file, SpecError, hint, longest=_LONGEST_KEY).strip(), str(key_file)
+    if len(key) < _SHORTEST_KEY:
+        hint = "for example 'openssl rand -hex 32'" if key else "give --key-file, or set CHAOSBENCH_PRIVATE_KEY"
+        raise SpecError(f"{where}: a key needs {_SHORTEST_KEY} characters or more, this one has {len(key)}; {hint}")
+    if out is not None:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{out}: cannot be made a folder: {error.strerror}; choose another --out") from None
+        if not os.access(out, os.R_OK | os.W_OK | os.X_OK) or any(out.iterdir()):
+            raise StoreError(f"{out}: cannot be written to, or is not empty; choose another --out")
     typed = shlex.join([str(key_file or "KEYFILE"), str(out or "FOLDER")])
     with temporary_folder("private") as folder:
         words = ("/dev/stdin", (out or folder / "items").absolute())

@@ -41,7 +41,7 @@ from perpend.studies.logic.chaosbench.sets import (
     text_of,
 )
 from perpend.studies.logic.report import shown
-from perpend.text.subjects import alike, learned_names, words_of
+from perpend.studies.logic.chaosbench.subjects import alike, learned_names, words_of
 from perpend.types import Estimate
 
 ALIKE, SHINGLE = 0.8, 4
