@@ -31,7 +31,10 @@ def test_cycles_of_the_logistic_map_have_the_periods_of_the_books() -> None:
         text = (
             f"Take the logistic map: x[n+1] = {r} x[n] (1 - x[n]). The orbit starts at x[0] = 0.3, and the first 1000 "
         )
-        text += "steps are left out. Is it true that the orbit runs through exactly {} different points over and over again?"
+        text += (
+            "steps are left out. Is it true that "
+            "the orbit runs through exactly {} different points over and over again?"
+        )
         assert label(text.format(cycle))
         assert not label(text.format(2 * cycle))
 
@@ -42,7 +45,8 @@ def test_a_question_without_a_start_is_unreadable() -> None:
 
 
 def test_a_few_steps_are_exact() -> None:
-    text = "Iterate x[n+1] = 4 x[n] (1 - x[n]) from the start x[0] = 0.1. Is it true that the value of x[2] is larger than {}?"
+    text = "Iterate x[n+1] = 4 x[n] (1 - x[n]) from the start x[0] = 0.1. "
+    text += "Is it true that the value of x[2] is larger than {}?"
     assert label(text.format("0.92"))  # 0.1, 0.36, 0.9216
     assert not label(text.format("0.93"))
 
