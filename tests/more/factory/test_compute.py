@@ -27,14 +27,10 @@ def test_known_motions_of_the_lorenz_system(r: str, claim: str) -> None:
 
 
 def test_cycles_of_the_logistic_map_have_the_periods_of_the_books() -> None:
+    begun = "The orbit starts at x[0] = 0.3, and the first 1000 steps are left out."
+    said = "Is it true that the orbit runs through exactly {} different points over and over again?"
     for r, cycle in (("3.2", 2), ("3.5", 4), ("3.83", 3)):
-        text = (
-            f"Take the logistic map: x[n+1] = {r} x[n] (1 - x[n]). The orbit starts at x[0] = 0.3, and the first 1000 "
-        )
-        text += (
-            "steps are left out. Is it true that "
-            "the orbit runs through exactly {} different points over and over again?"
-        )
+        text = f"Take the logistic map: x[n+1] = {r} x[n] (1 - x[n]). {begun} {said}"
         assert label(text.format(cycle))
         assert not label(text.format(2 * cycle))
 
@@ -45,8 +41,8 @@ def test_a_question_without_a_start_is_unreadable() -> None:
 
 
 def test_a_few_steps_are_exact() -> None:
-    text = "Iterate x[n+1] = 4 x[n] (1 - x[n]) from the start x[0] = 0.1. "
-    text += "Is it true that the value of x[2] is larger than {}?"
+    said = "Is it true that the value of x[2] is larger than {}?"
+    text = f"Iterate x[n+1] = 4 x[n] (1 - x[n]) from the start x[0] = 0.1. {said}"
     assert label(text.format("0.92"))  # 0.1, 0.36, 0.9216
     assert not label(text.format("0.93"))
 

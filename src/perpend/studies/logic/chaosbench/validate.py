@@ -40,8 +40,8 @@ from perpend.studies.logic.chaosbench.sets import (
     label_of,
     text_of,
 )
-from perpend.studies.logic.report import shown
 from perpend.studies.logic.chaosbench.subjects import alike, learned_names, words_of
+from perpend.studies.logic.report import shown
 from perpend.types import Estimate
 
 ALIKE, SHINGLE = 0.8, 4
