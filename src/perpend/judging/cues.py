@@ -1,0 +1,629 @@
+"""Cues: what stands around a mention, as named features, the same for target, decoy and every other choice.
+
+The lists are in `rules.toml`. A page is an answer cut into sentences; cues are looked for only in sentences that hold a
+mention and in those beside them, in one pass with a dictionary of first words.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from bisect import bisect_left, bisect_right
+from functools import lru_cache
+from importlib.resources import files
+from typing import Final, NamedTuple, TypeAlias
+
+from perpend.judging.mentions import ARTICLES, EMPTY_WORDS, POLAR, ROOT, Mention, Side
+from perpend.judging.words import Words, fold, keys_of, numbers, vocabulary
+
+ZONES: Final = (
+    "right before",
+    "before",
+    "earlier",
+    "right after",
+    "after",
+    "later in the sentence",
+    "in the sentence before",
+    "in the sentence after",
+    "later",
+)
+RULES: Final = files("perpend.judging").joinpath("rules.toml")
+Part: TypeAlias = tuple[frozenset[str], bool]
+"""The keys of which one comes next, and whether it may be missing; no keys stand for up to three words."""
+Hit: TypeAlias = tuple[int, int, int]
+"""Where a cue begins and ends, and the number of its list."""
+
+
+class Rules(NamedTuple):
+    """A rule set as it is used: features are numbers. `cues` by first word; `pairs`: two features and their own."""
+
+    names: tuple[str, ...]
+    signs: tuple[str, ...]
+    weights: tuple[float, ...]
+    ids: dict[str, int]
+    lists: tuple[str, ...]
+    cues: dict[str, tuple[tuple[tuple[Part, ...], int], ...]]
+    pairs: tuple[tuple[int, int, int], ...]
+    thresholds: dict[str, float]
+
+
+@lru_cache(maxsize=4)
+def rules(text: str | None = None) -> Rules:
+    """The packaged rules, or those of a file of the same form."""
+    body = tomllib.loads(RULES.read_text(encoding="utf-8") if text is None else text)
+    names, signs, cues = [], [], dict[str, list[tuple[tuple[Part, ...], int]]]()
+    for place, (name, entry) in enumerate(body["cues"].items()):
+        names += [f"{name} {zone}" for zone in ZONES]
+        signs += [entry["sign"]] * len(ZONES)
+        for phrase in entry["words"].replace("\n", " ").split(","):
+            first, *rest = _phrase(phrase)
+            for key in first[0]:
+                cues.setdefault(key, []).append((tuple(rest), place))
+    for kind in ("structure", "silence", "pairs"):
+        prefix = "silence: " if kind == "silence" else ""
+        names += [prefix + name for name in body[kind]]
+        signs += list(body[kind].values())
+    ids = {name: place for place, name in enumerate(names)}
+    pairs = tuple((*(ids[one] for one in name.split(" + ")), ids[name]) for name in body["pairs"])
+    weights = tuple(float(body.get("weights", {}).get(name, 0.0)) for name in names)
+    known = {first: tuple(dict.fromkeys(found)) for first, found in cues.items()}
+    return Rules(
+        tuple(names), tuple(signs), weights, ids, tuple(body["cues"]), known, pairs, body.get("thresholds", {})
+    )
+
+
+def _phrase(phrase: str) -> list[Part]:
+    parts: list[Part] = []
+    for word in phrase.split():
+        options = word.rstrip("?").split("|") if word != ".." else []
+        keys = frozenset(key for option in options for key in (keys_of(option) or [option])[:1])
+        parts.append((keys, word.endswith("?") and len(word) > 1))
+    return parts
+
+
+ABBREVIATIONS: Final = frozenset(vocabulary("eg ie vs etc dr mr mrs ms st approx no jr sr inc vol prof gen col mt"))
+BREAKS: Final = frozenset({";", "\u2014", "but", "because", "while", "so", "although", "though", "whereas", "however"})
+"""What ends a clause, besides a comma before a new subject and brackets."""
+SUBJECTS: Final = frozenset(
+    vocabulary("the it i we you they he she there this that which who and or not my in as with")
+)
+STOPS: Final = frozenset(".!?\n\u2026")
+
+
+class Page:
+    """An answer as sentences: where each begins and ends in the words, and the cues in those that are asked for."""
+
+    __slots__ = ("_breaks", "_hits", "ends", "original", "rules", "starts", "words")
+
+    def __init__(self, words: Words, original: str, known: Rules) -> None:
+        self.words, self.original, self.rules = words, original, known
+        self._hits: dict[int, list[Hit]] = {}
+        self._breaks: dict[int, list[int]] = {}
+        keys, raws = words.keys, words.raws
+        starts, ends, low = [], [], 0
+        for place, key in enumerate(keys):
+            if key in STOPS:
+                if key == "." and place and place > low and self._continues(keys, raws, place, low):
+                    continue
+                if place > low:
+                    starts.append(low)
+                    ends.append(place)
+                low = place + 1
+        if low < len(keys):
+            starts.append(low)
+            ends.append(len(keys))
+        self.starts, self.ends = starts, ends
+
+    @staticmethod
+    def _continues(keys: list[str], raws: list[str], place: int, low: int) -> bool:
+        """Whether a point belongs to the word before it: an abbreviation, an initial, the number of a list."""
+        before = keys[place - 1]
+        if before in ABBREVIATIONS or (
+            len(before) == 1 and before.isalpha() and before != "i" and place + 1 < len(keys)
+        ):
+            return place + 1 < len(keys) and keys[place + 1] != "\n"
+        return place - low == 1 and raws[place - 1].isdecimal() and len(before) < 3 and place + 1 < len(keys)
+
+    def sentence(self, place: int) -> int:
+        """The number of the sentence that holds a word."""
+        return max(0, bisect_right(self.starts, place) - 1)
+
+    def hits(self, sentence: int) -> list[Hit]:
+        """The cues in a sentence."""
+        known = self._hits.get(sentence)
+        if known is None:
+            known = self._hits[sentence] = self._found(self.starts[sentence], self.ends[sentence])
+        return known
+
+    def _found(self, low: int, high: int) -> list[Hit]:
+        keys, cues, found = self.words.keys, self.rules.cues, []
+        high = min(high, low + 400)
+        for place in range(low, high):
+            phrases = cues.get(keys[place])
+            if phrases is not None:
+                for rest, kind in phrases:
+                    end = place + 1 if not rest else _ends(keys, place + 1, high, rest)
+                    if end:
+                        found.append((place, end, kind))
+        return found
+
+    def breaks(self, sentence: int) -> list[int]:
+        """Where new clauses begin in a sentence."""
+        known = self._breaks.get(sentence)
+        if known is None:
+            keys, high = self.words.keys, self.ends[sentence]
+            known = []
+            for place in range(self.starts[sentence] + 1, high):
+                key = keys[place]
+                if key in BREAKS or key in "()":
+                    known.append(place)
+                elif key == "," and place + 1 < high and keys[place + 1] in SUBJECTS:
+                    known.append(place + 1)
+            self._breaks[sentence] = known
+        return known
+
+
+def _ends(keys: list[str], place: int, high: int, rest: tuple[Part, ...]) -> int:
+    """Where a phrase ends whose first word stands before `place`; 0 if it does not go on so."""
+    gap = 0
+    for options, is_optional in rest:
+        if not options:
+            gap = 3
+            continue
+        reached = next((there for there in range(place, min(place + gap + 1, high)) if keys[there] in options), -1)
+        if reached >= 0:
+            place, gap = reached + 1, 0
+        elif not is_optional:
+            return 0
+    return place
+
+
+OPINION: Final = frozenset(
+    vocabulary("best favorite prefer preferred ideal better worst favourite recommend nicest you")
+)
+WHEN: Final = frozenset(vocabulary("when year date century month day"))
+WHERE: Final = frozenset(vocabulary("where country city capital state place located"))
+OPERATORS: Final = frozenset(
+    {"+", "*", "/", "-", "time", "plus", "minu", "times", "minus", "^2", "divided", "multiplied"}
+)
+SUM: Final = re.compile(
+    r"\d\s*(?:[-+*/^x\u00d7\u00f7]|plus|minus|times|divided|multiplied)\s*\(?-?\d|calculate|compute|\bsum\b"
+)
+
+
+class Question(NamedTuple):
+    """What an item asks, as far as the features need it. `roots`: of its informative words; `verb`: the last of them."""
+
+    keys: frozenset[str]
+    roots: frozenset[str]
+    order: tuple[str, ...]
+    verb: str
+    asks: tuple[int, ...]
+    is_opinion: bool
+    is_sum: bool
+    is_polar: bool
+
+
+@lru_cache(maxsize=1 << 13)
+def question(prompt: str, known: Rules | None = None) -> Question:
+    """The last question of a prompt; its last 600 characters where it has none."""
+    text = fold(prompt[-1500:]).text
+    end = text.rfind("?")
+    low = max(text.rfind(mark, 0, max(0, end - 1)) for mark in (". ", "? ", "\n", "! ")) if end > 0 else -1
+    asked = text[low + 1 : end + 1] if end > 0 and end - low > 8 else text[-600:]
+    keys = keys_of(asked)
+    order = tuple(
+        dict.fromkeys(key[:ROOT] for key in keys if key not in EMPTY_WORDS and (len(key) > 2 or key.isdecimal()))
+    )
+    words, every = set(keys), keys_of(text)
+    figures = sum(key.isdecimal() for key in every)
+    is_sum = bool(SUM.search(text)) or figures > 2 or (figures > 1 and "how" in words)
+    is_opinion = not OPINION.isdisjoint(words) and "you" not in words or bool({"prefer", "favorite"} & words)
+    asks = [
+        name
+        for name, is_so in (
+            ("asks an opinion", is_opinion),
+            ("asks who", bool({"who", "whose", "whom"} & words)),
+            ("asks how many", "how" in words),
+            ("asks when", not WHEN.isdisjoint(words)),
+            ("asks where", not WHERE.isdisjoint(words)),
+            ("asks a sum", is_sum),
+        )
+        if is_so
+    ]
+    ids = (known or rules()).ids
+    is_polar = bool(keys) and keys[0] in _AUXILIARIES
+    return Question(
+        frozenset(keys), frozenset(order), order, order[-1] if order else "", tuple(ids[name] for name in asks),
+        is_opinion, is_sum, is_polar,
+    )  # fmt: skip
+
+
+_AUXILIARIES: Final = frozenset(vocabulary("is are was were do did can could has have had will would should may must"))
+
+
+class Slot(NamedTuple):
+    """The words `start:end` of the last answer line, tag or box."""
+
+    start: int
+    end: int
+    is_short: bool
+
+
+SLOT: Final = re.compile(
+    r"^[ *_#>$(\[-]{0,8}(?:(?:so|thus|therefore|hence),? )?(?:(?:my|the) )?(?:final |correct |short )?"
+    r"(?:answer|verdict)[ *_]{0,4}(?:is)?[ *_]{0,4}[:=][ *_]{0,4}\n?|^[ *_]{0,4}a ?: ?|####",
+    re.MULTILINE,
+)
+"""How an answer line begins."""
+
+
+def slot(words: Words) -> Slot | None:
+    """The last answer line or box that is filled; None without one."""
+    text, found = words.text, (-1, -1)
+    if "answer" in text or "verdict" in text or "####" in text or "a:" in text or "a :" in text:
+        for line in SLOT.finditer(text):
+            end = text.find("\n", line.end())
+            end = len(text) if end < 0 else end
+            if text[line.end() : end].strip(" *_$#"):
+                found = line.end(), end
+    box = text.rfind("boxed{")
+    if box > found[0]:
+        depth, end = 1, box + 6
+        while end < len(text) and end < box + 200 and depth:
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        if text[box + 6 : end - 1].strip():
+            found = box + 6, end
+    if found[0] < 0:
+        return None
+    starts = [start for start, _ in words.places]
+    return Slot(bisect_left(starts, found[0]), bisect_left(starts, found[1]), found[1] - found[0] <= 60)
+
+
+class Scene(NamedTuple):
+    """All that the features of a mention are taken from."""
+
+    page: Page
+    asked: Question
+    mentions: list[Mention]
+    slot: Slot | None
+    results: tuple[int, int]
+    """The word of the last number, and of the last that ends a calculation; -1 without one."""
+    shares: dict[int, int]
+    """How many of the question's words each sentence with a mention repeats."""
+    is_cut: bool
+
+
+def scene(page: Page, asked: Question, found: list[Mention], *, is_cut: bool) -> Scene:
+    """The scene of the mentions; a number in a short answer line removes all numbers before it."""
+    filled = slot(page.words) if found or page.starts else None
+    results = (-1, -1)
+    if asked.is_sum:
+        results = _results(page)
+    if filled is not None and filled.is_short:
+        counted = numbers(page.words.keys, page.words.raws, filled.start, filled.end)
+        if counted and all(number.end <= filled.end for number in counted):
+            found = [one for one in found if one.start >= filled.start or not one.kind.startswith("number")]
+    shares: dict[int, int] = {}
+    roots, keys = asked.roots, page.words.keys
+    for mention in found:
+        sentence = page.sentence(mention.start)
+        if sentence not in shares:
+            low, high = page.starts[sentence], page.ends[sentence]
+            shares[sentence] = len({key[:ROOT] for key in keys[low : min(high, low + 400)]} & roots)
+    return Scene(page, asked, found, filled, results, shares, is_cut)
+
+
+CHECKS: Final = frozenset(vocabulary("check verify verification proof checking verifying note hope"))
+
+
+def _results(page: Page) -> tuple[int, int]:
+    keys, last, result = page.words.keys, -1, -1
+    for sentence in range(len(page.starts) - 1, -1, -1):
+        low, high = page.starts[sentence], page.ends[sentence]
+        if not CHECKS.isdisjoint(keys[low : low + 4]):
+            continue
+        for number in reversed(numbers(keys, page.words.raws, low, high)):
+            last = number.start if last < 0 else last
+            if result < 0 and number.start and _is_result(keys, number.start, number.end):
+                result = number.start
+                break
+        if result >= 0:
+            break
+    return last, result
+
+
+def _is_result(keys: list[str], start: int, end: int) -> bool:
+    before = keys[start - 1] if start else ""
+    if before in {"$", "€", "£", "-"} and start > 1:
+        before = keys[start - 2]
+    return before in {"=", ">"} and not (end < len(keys) and keys[end] in OPERATORS)
+
+
+def features(view: Scene, mention: Mention) -> set[int]:
+    """The numbers of the features that a mention has."""
+    page = view.page
+    sentence = page.sentence(mention.start)
+    found = _zones(page, mention, sentence)
+    ids = page.rules.ids
+    names = [
+        mention.kind,
+        *_standing(view, mention, sentence),
+        *_beside(view, mention, sentence),
+        *_naming(view, mention),
+    ]
+    if view.asked.is_sum:
+        names += _calculated(view, mention)
+    found.update([ids[name] for name in names])
+    found.update(view.asked.asks)
+    for one, other, both in page.rules.pairs:
+        if one in found and other in found:
+            found.add(both)
+    return found
+
+
+def _zones(page: Page, mention: Mention, sentence: int) -> set[int]:
+    start, end, width = mention.start, mention.end, len(ZONES)
+    found: set[int] = set()
+    low, high, keys = page.starts[sentence], page.ends[sentence], page.words.keys
+    breaks = page.breaks(sentence)
+    first = next((place for place in reversed(breaks) if place <= start), low)
+    last = next((place for place in breaks if place >= end), high)
+    left, right = start, end
+    while left > low and (keys[left - 1] in ARTICLES or keys[left - 1] in _LEADS):
+        left -= 1
+    while right < high and keys[right] in _TAILS:
+        right += 1
+    for begin, stop, kind in page.hits(sentence):
+        at = kind * width
+        if stop <= start:
+            if stop >= left:
+                found.add(at)
+            found.add(at + (1 if begin >= first else 2))
+        elif begin >= end:
+            if begin <= right:
+                found.add(at + 3)
+            found.add(at + (4 if begin < last else 5))
+        elif begin < start and stop <= end and stop > start:  # a cue that runs into the mention: 'based on'
+            found.add(at + 1)
+    if sentence:
+        found.update([kind * width + 6 for _, _, kind in page.hits(sentence - 1)])
+    if sentence + 1 < len(page.starts):
+        found.update([kind * width + 7 for _, _, kind in page.hits(sentence + 1)])
+    return found
+
+
+_LEADS: Final = frozenset(
+    {",", ":", "=", "(", "$", "#", "definitely", "indeed", "really", "simply", "also", "actually"}
+)
+_TAILS: Final = frozenset({",", ")", ":", "$"})
+
+
+def _standing(view: Scene, mention: Mention, sentence: int) -> list[str]:  # noqa: PLR0912 - one feature a branch
+    """Where the mention stands: in which sentence, and how in it."""
+    page, names = view.page, []
+    low, high, keys = page.starts[sentence], page.ends[sentence], page.words.keys
+    count = len(page.starts)
+    start, end = mention.start, mention.end
+    is_whole = _is_around(keys, low, start) and _is_tail(keys, end, high)
+    if is_whole:
+        names.append("all of its sentence")
+        if count == 1:
+            names.append("all of the text")
+    if _is_around(keys, low, start):
+        names.append("opens its sentence")
+    if _is_tail(keys, end, high):
+        names.append("ends its sentence")
+    names.append(
+        "in the first sentence" if sentence == 0 else "in a late sentence" if sentence > 2 else "in the last sentence"
+    )
+    if sentence == count - 1 and names[-1] != "in the last sentence":
+        names.append("in the last sentence")
+    elif sentence != count - 1 and names[-1] == "in the last sentence":
+        names.pop()
+    if high < len(keys) and keys[high] == "?":
+        names.append("in a question")
+    if view.slot is not None:
+        if view.slot.start <= start < view.slot.end:
+            names.append("in the slot")
+        elif view.slot.start > start:
+            others = [one for one in view.mentions if view.slot.start <= one.start < view.slot.end]
+            if any(one.side != mention.side for one in others):
+                names.append("a rival in the slot")
+            elif not others and view.slot.is_short:
+                names.append("the slot holds another")
+    if view.is_cut and sentence == count - 1:
+        names.append("cut off")
+    length = len(keys)
+    if length <= 12:
+        names.append("short text")
+    elif length > 150:
+        names.append("long text")
+    return names
+
+
+def _is_around(keys: list[str], low: int, start: int) -> bool:
+    return start - low <= 6 and all(key in ARTICLES or key in _OPENINGS or len(key) == 1 for key in keys[low:start])
+
+
+def _is_tail(keys: list[str], end: int, high: int) -> bool:
+    return high - end <= 3 and all(len(key) == 1 and not key.isalnum() for key in keys[end:high])
+
+
+_OPENINGS: Final = frozenset(
+    vocabulary(
+        "yes sure ok okay well it is was 's i think believe say answer definitely certainly clearly that be my so"
+    )
+)
+
+
+def _beside(view: Scene, mention: Mention, sentence: int) -> list[str]:
+    """What else is named: rivals, and in which order."""
+    names, page = [], view.page
+    side, start, end = mention.side, mention.start, mention.end
+    low, high = page.starts[sentence], page.ends[sentence]
+    rivals = [one for one in view.mentions if one.side != side]
+    own = len(view.mentions) - len(rivals)
+    if not rivals:
+        names.append("only side named")
+    if own > 1:
+        names.append("named more than once")
+    if mention.kind != "part":
+        if view.mentions and start == view.mentions[0].start:
+            names.append("the first named")
+        if view.mentions and start == view.mentions[-1].start:
+            names.append("the last named")
+    denial = page.rules.ids["denial right before"] // len(ZONES)
+    for rival in rivals:
+        if rival.start >= high:
+            names.append("a rival in a later sentence")
+        elif rival.end <= low:
+            names.append("a rival in an earlier sentence")
+        elif rival.end <= start:
+            names.append("a rival before it in its sentence")
+        elif rival.start >= end:
+            names.append("a rival after it in its sentence")
+    later = [rival for rival in rivals if rival.start >= high]
+    turn = page.rules.ids["turn right before"] // len(ZONES)
+    for rival in later[:6]:
+        its = page.sentence(rival.start)
+        if any(kind == turn and begin < rival.start for begin, _, kind in page.hits(its)):
+            names.append("a rival stated after a turn")
+            break
+    for rival in rivals[:6]:
+        its = page.sentence(rival.start)
+        if any(kind == denial and 0 <= rival.start - stop <= 2 for _, stop, kind in page.hits(its)):
+            names.append("a rival is denied")
+            break
+    share = view.shares.get(sentence, 0)
+    total = len(view.asked.roots)
+    if total:
+        names.append(
+            "shares most words with the question" if share >= 0.6 * total and share > 1
+            else "shares words with the question" if share else "shares no word with the question"
+        )  # fmt: skip
+        if share < max(view.shares.values(), default=0):
+            names.append("another sentence shares more with the question")
+        if view.asked.verb in {key[:ROOT] for key in page.words.keys[low : min(high, low + 80)]}:
+            names.append("repeats the question's verb")
+    return names
+
+
+def _naming(view: Scene, mention: Mention) -> list[str]:
+    """How the mention is written: set off, part of a longer name, in a list, from the question."""
+    words, names = view.page.words, []
+    keys, text = words.keys, words.text
+    start, stop = words.places[mention.start][0], words.places[mention.end - 1][1]
+    before, after = text[max(0, start - 3) : start], text[stop : stop + 3]
+    if "**" in before or "__" in before:
+        names.append("bold")
+    if before[-1:] in {'"', "'"} and after[:1] in {'"', "'", ".", ","} and ('"' in after or "'" in after):
+        names.append("quoted")
+    if before[-1:] == "(":
+        names.append("in brackets")
+    line = text.rfind("\n", max(0, start - 300), start) + 1
+    lead = text[line : line + 8].lstrip()
+    if lead[:2] in {"- ", "* ", "+ "} or lead[:1] == "#" or BULLET.match(lead):
+        others = text.count("\n", max(0, line - 400), line - 1 if line else 0) if line else 0
+        if others or "\n" in text[stop : stop + 200]:
+            names.append("in a list of letters" if lead[:1].isalpha() or lead[:1] == "(" else "in a list")
+    listed = keys[max(0, mention.start - 2) : mention.start] + keys[mention.end : mention.end + 2]
+    if listed.count(",") > 1 or ("or" in listed and "," in listed) or listed[-2:-1] == ["or"] or "or" in listed[:2]:
+        names.append("one of several in its line")
+    spoken = keys[mention.start : mention.end]
+    if all(key in view.asked.keys for key in spoken):
+        names.append("in the question itself")
+    if sum(map(len, spoken)) <= 3:
+        names.append("a short answer")
+    if mention.kind in {"whole", "surname", "part", "the word that differs", "in another order"} and len(
+        view.page.original
+    ) == len(text):
+        original = view.page.original
+        if mention.start and _is_name(words, mention.start - 1, original, start, view.asked):
+            names.append("a longer name before")
+        if mention.end < len(keys) and _is_name(words, mention.end, original, stop, view.asked):
+            names.append("a longer name after")
+    return names
+
+
+BULLET: Final = re.compile(r"\(?(?:\d{1,2}|[a-h])[.)]\s")
+
+
+def _is_name(words: Words, place: int, original: str, edge: int, asked: Question) -> bool:
+    """Whether the word beside a mention is a name that goes with it: a capital in the middle of a sentence."""
+    start, end = words.places[place]
+    if not original[start : start + 1].isupper() or words.keys[place] in asked.keys or words.keys[place] in EMPTY_WORDS:
+        return False
+    between = original[end:edge] if end <= edge else original[edge:start]
+    if between.strip(" -"):
+        return False
+    if end <= edge:  # the first word of a sentence has a capital anyway
+        return start > 1 and original[start - 2 : start].strip(" ") not in {".", "!", "?", "", "\n", "*"} or start == 0
+    return True
+
+
+def _calculated(view: Scene, mention: Mention) -> list[str]:
+    keys, names = view.page.words.keys, []
+    start, end = mention.start, mention.end
+    before = keys[start - 1] if start else ""
+    if (end < len(keys) and keys[end] in OPERATORS) or before in OPERATORS:
+        names.append("an operand")
+    elif end < len(keys) and keys[end] == "=":
+        names.append("an operand")
+    if _is_result(keys, start, end):
+        names.append("a result")
+    last, result = view.results
+    if start <= last < end:
+        names.append("the last number")
+    if start <= result < end or (start <= last < end and result < start):
+        names.append("the last result")
+    if result >= end:
+        names.append("a later result")
+    return names
+
+
+def polar(page: Page, asked: Question, sides: dict[bool, Side]) -> list[Mention]:
+    """Where yes or no is said: the word itself, turned round by 'not', and the clause that repeats the question."""
+    keys, found = page.words.keys, []
+    for place, key in enumerate(keys):
+        value = _SAID.get(key)
+        if value is None:
+            continue
+        after = keys[place + 1] if place + 1 < len(keys) else "."
+        if key == "no" and after not in _AFTER_NO:
+            continue
+        if key in {"right", "correct", "incorrect", "wrong"} and not (after in STOPS or after == ","):
+            continue
+        if "not" in keys[max(0, place - 3) : place] and key not in {"no", "yes"}:
+            value = not value
+        if value in sides:
+            found.append(Mention(place, place + 1, sides[value], "yes or no"))
+    if len(asked.roots) > 1:
+        for sentence in range(min(len(page.starts), 24)):
+            value, span = _restated(page, asked, sentence)
+            if value is not None and value in sides:
+                found.append(Mention(*span, sides[value], "said in other words"))
+    found.sort()
+    return found if len(found) <= 32 else found[:16] + found[-16:]
+
+
+_SAID: Final = POLAR | {"yep": True, "yeah": True, "nope": False, "correct": True, "incorrect": False, "right": True}
+_AFTER_NO: Final = frozenset(
+    vocabulary(". , ! ; : ? \u2014 ) it that there because since the they this i he she not as")
+) | {"\n"}
+_DENY: Final = frozenset(
+    vocabulary("not never cannot no none nobody neither impossible myth misconception false untrue incorrect")
+)
+
+
+def _restated(page: Page, asked: Question, sentence: int) -> tuple[bool | None, tuple[int, int]]:
+    """What a sentence says that repeats half of the question's words: the number of denials in it decides."""
+    low, high, keys = page.starts[sentence], page.ends[sentence], page.words.keys
+    high = min(high, low + 120)
+    places = [place for place in range(low, high) if keys[place][:ROOT] in asked.roots]
+    share = len({keys[place][:ROOT] for place in places})
+    if share < 2 or 2 * share < len(asked.roots) or (high < len(keys) and keys[high] == "?"):
+        return None, (low, high)
+    denials = sum(key in _DENY for key in keys[max(low, places[0] - 6) : min(high, places[-1] + 5)])
+    return denials % 2 == 0, (places[0], places[-1] + 1)

@@ -1,0 +1,272 @@
+"""Verdict: what an answer says, as probabilities of target, decoy, another choice and none, with the cues that decided.
+
+z(mention) is the sum of the weights of its features. The strongest mention of each side competes with the others and
+with silence in one softmax. Two exceptions act after the probabilities are made: a part of the target counts for the
+target's own verdict, and agreement with who spoke before counts for the decoy's.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Final, NamedTuple, TypeAlias
+
+from perpend.judging import cues
+from perpend.judging.cues import Page, Rules, features, polar, question, scene
+from perpend.judging.mentions import Answer, Mention, Side, answer, mentions, parts
+from perpend.judging.segment import EMPTY, NOT_ENGLISH, answered, is_english
+from perpend.judging.words import Words, fold
+from perpend.types import Item
+
+Span: TypeAlias = tuple[int, int]
+Candidate: TypeAlias = tuple[Mention, set[int]]
+SIDES: Final[tuple[Side, ...]] = ("target", "decoy", "other")
+
+
+class Wanted(NamedTuple):
+    """What an item makes one look for. `polar`: which side yes and no are."""
+
+    answers: tuple[Answer, ...]
+    polar: dict[bool, Side]
+    asked: cues.Question
+
+
+class Evidence(NamedTuple):
+    """All that a verdict is made of. `missing` says why there is nothing; spans are of the completion."""
+
+    missing: str | None
+    start: int
+    page: Page | None
+    candidates: tuple[Candidate, ...] = ()
+    parts: tuple[Candidate, ...] = ()
+    silence: frozenset[int] = frozenset()
+    agreement: Span | None = None
+    declines: Span | None = None
+    disclaims: Span | None = None
+
+
+class Reading(NamedTuple):
+    """A verdict. `chances` of target, decoy, other, none; `best` mention of each side; `part`: of the target, its
+    mention and its chance; spans are of the completion, as are those of the mentions by `span_of`."""
+
+    missing: str | None
+    chances: dict[str, float]
+    best: dict[Side, Candidate]
+    part: tuple[Candidate, float] | None
+    evidence: Evidence
+    rules: Rules
+
+    def span_of(self, mention: Mention) -> Span:
+        """Where a mention is in the completion."""
+        return _span(self.evidence.page, self.evidence.start, mention.start, mention.end)
+
+
+def wanted(item: Item, known: Rules) -> Wanted:
+    """What to look for, worked out once per item."""
+    target = () if item.target is None else (item.target, *item.aliases)
+    return _wanted(target, item.decoy, item.prompt, item.choices, known.names)
+
+
+@lru_cache(maxsize=1 << 13)
+def _wanted(
+    target: tuple[str, ...], decoy: str | None, prompt: str, choices: tuple[str, ...], names: tuple[str, ...]
+) -> Wanted:
+    del names
+    found: list[Answer] = []
+    if target:
+        found.append(answer("target", target, decoy, prompt, choices))
+    if decoy is not None:
+        found.append(answer("decoy", (decoy,), target[0] if target else None, prompt, choices))
+    known = {fold(text).text.strip(" ().") for text in (*target, decoy or "")}
+    taken = {spelling.keys for one in found for spelling in one.spellings}
+    for choice in choices[:26]:
+        if fold(choice).text.strip(" ().") not in known:
+            other = answer("other", (choice,), None, prompt, choices)
+            if not any(spelling.keys in taken and spelling.keys for spelling in other.spellings):
+                found.append(other)
+    asked = question(prompt)
+    if not choices and (alternative := _alternative(prompt, target, decoy)) is not None:
+        found.append(answer("other", (alternative,), None, prompt, ()))
+    values: dict[bool, Side] = {}
+    for one in found:
+        if one.value is not None:
+            values.setdefault(one.value, one.side)
+    if len(values) == 1:
+        ((value, side),) = values.items()
+        values[not value] = "other" if len(found) > 1 else "decoy" if side == "target" else "target"
+    return Wanted(tuple(found), values, asked)
+
+
+def _alternative(prompt: str, target: tuple[str, ...], decoy: str | None) -> str | None:
+    """The other answer of a question that offers two: of 'tea or coffee?', the one that the item does not name."""
+    if bool(target) == (decoy is not None):
+        return None
+    given = set(fold(target[0] if target else decoy or "").text.split())
+    text = fold(prompt[-400:]).text
+    end = text.rfind("?")
+    middle = text.rfind(" or ", 0, end)
+    if end < 0 or middle < 0:
+        return None
+    first, second = text[:middle].replace(",", " , ").replace(":", " : ").split(), text[middle + 4 : end].split()
+    if given & set(second):
+        cut = max((place for place, word in enumerate(first) if word in _BEFORE_OPTION), default=-1)
+        return " ".join(first[cut + 1 :][-4:]) or None
+    return " ".join(second[:5]) if given & set(first) else None
+
+
+_BEFORE_OPTION: Final = frozenset("prefer , : better best is like choose favorite enjoy than of in eat drink".split())  # noqa: SIM905
+
+
+def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidence:
+    """Segment, mentions and cues of one answer."""
+    part = answered(text, finish)
+    if part.missing is not None:
+        return Evidence(part.missing, part.start, None)
+    sought = wanted(item, known)
+    words = Words(part.folded.text)
+    page = Page(words, part.own, known)
+    found = mentions(words, sought.answers, part.own)
+    if sought.polar:
+        found = sorted([*found, *polar(page, sought.asked, sought.polar)])
+    view = scene(page, sought.asked, found, is_cut=part.cut)
+    candidates = tuple((mention, features(view, mention)) for mention in view.mentions)
+    of_target = next((one for one in sought.answers if one.side == "target"), None)
+    partly: tuple[Candidate, ...] = ()
+    if of_target is not None and of_target.value is None and not any(one.side == "target" for one in found):
+        partly = tuple((mention, _of_part(view, mention, of_target)) for mention in parts(words, of_target))
+    spans = {kind: _text_cue(page, kind) for kind in ("agree", "declines", "disclaims", "unknown", "varies")}
+    silence = _silence(view, spans)
+    placed = {kind: None if hit is None else _span(page, part.start, *hit) for kind, hit in spans.items()}
+    agreed = placed["agree"] if _agrees(page, spans["agree"]) else None
+    if not candidates and not partly and agreed is None and not is_english(part.folded.text, part.own):
+        return Evidence(NOT_ENGLISH, part.start, page)
+    return Evidence(
+        None, part.start, page, candidates, partly, silence, agreed, placed["declines"], placed["disclaims"]
+    )
+
+
+def _of_part(view: cues.Scene, mention: Mention, target: Answer) -> set[int]:
+    """The features of a part: those of any mention, and how much of the target it is."""
+    found, ids = features(view, mention), view.page.rules.ids
+    for share, name in ((0.5, "a half of it"), (0.66, "two thirds of it"), (0.85, "nearly all of it")):
+        if mention.share >= share:
+            found.add(ids[name])
+    spoken = {key[: cues.ROOT] for key in view.page.words.keys[mention.start : mention.end]}
+    if target.letters[-1][0][: cues.ROOT] in spoken:
+        found.add(ids["its last word"])
+    if target.letters[0][0][: cues.ROOT] in spoken:
+        found.add(ids["its first word"])
+    pairs = view.page.rules.pairs
+    found.update(both for one, other, both in pairs if one in found and other in found)
+    return found
+
+
+def _text_cue(page: Page, name: str) -> tuple[int, int] | None:
+    """The first place of a list's cues in the whole text."""
+    kind = page.rules.lists.index(name)
+    keys = page.words.keys
+    firsts = _firsts(page.rules.lists, name, tuple(page.rules.cues))
+    for place in [place for place, key in enumerate(keys) if key in firsts][:200]:
+        for rest, which in page.rules.cues[keys[place]]:
+            if which == kind:
+                end = place + 1 if not rest else cues._ends(keys, place + 1, min(len(keys), place + 12), rest)
+                if end:
+                    return place, end
+    return None
+
+
+@lru_cache(maxsize=64)
+def _firsts(lists: tuple[str, ...], name: str, known: tuple[str, ...]) -> frozenset[str]:
+    kind = lists.index(name)
+    return frozenset(key for key in known if any(which == kind for _, which in cues.rules().cues.get(key, ())))
+
+
+_PARTLY: Final = frozenset("that about to in on with".split())  # noqa: SIM905
+
+
+def _agrees(page: Page, hit: tuple[int, int] | None) -> bool:
+    """Whether the agreement is a sentence of its own, in the model's voice, and not drawn back after it."""
+    if hit is None:
+        return False
+    keys = page.words.keys
+    sentence = page.sentence(hit[0])
+    low, high = page.starts[sentence], page.ends[sentence]
+    if hit[0] - low > 2 or (high < len(keys) and keys[high] == "?") or (hit[1] < high and keys[hit[1]] in _PARTLY):
+        return False
+    return not any(page.rules.lists[kind] in {"denial", "varies", "disclaims"} for _, _, kind in page.hits(sentence))
+
+
+def _silence(view: cues.Scene, spans: dict[str, tuple[int, int] | None]) -> frozenset[int]:
+    names = ["nothing"]
+    if view.asked.is_opinion:
+        names.append("asks an opinion")
+    if spans["varies"]:
+        names.append("no single answer")
+    if spans["disclaims"]:
+        names.append("has no preferences")
+    if spans["declines"]:
+        names.append("declines")
+    if spans["unknown"]:
+        names.append("does not know")
+    if len(view.page.words.keys) > 150:
+        names.append("long text")
+    if view.asked.is_sum:
+        names.append("asks a sum")
+    if view.slot is not None and view.slot.is_short:
+        if not any(view.slot.start <= one.start < view.slot.end for one in view.mentions):
+            names.append("the slot holds another")
+    return frozenset(view.page.rules.ids["silence: " + name] for name in names)
+
+
+def _span(page: Page | None, start: int, first: int, last: int) -> Span:
+    if page is None or not page.words.places:
+        return start, start
+    places, original = page.words.places, page.original
+    low, high = places[first][0], places[last - 1][1]
+    if len(original) != len(page.words.text):
+        low, high = fold(original).span(low, high)
+    return start + low, start + high
+
+
+def read(item: Item, text: str, finish: str | None, known: Rules) -> Reading:
+    """The verdict on one answer."""
+    return decide(evidence(item, text, finish, known), known)
+
+
+def decide(found: Evidence, known: Rules) -> Reading:
+    """The verdict that the weights make of the evidence."""
+    if found.missing is not None:
+        return Reading(found.missing, {}, {}, None, found, known)
+    weights = known.weights
+    best: dict[Side, tuple[float, Candidate]] = {}
+    for candidate in found.candidates:
+        z = sum([weights[feature] for feature in candidate[1]])
+        side = candidate[0].side
+        if side not in best or z > best[side][0]:
+            best[side] = z, candidate
+    silence = sum([weights[feature] for feature in found.silence])
+    scores: dict[str, float] = {side: z for side, (z, _) in best.items()}
+    chances = _softmax({**scores, "none": silence})
+    part = None
+    if found.parts and "target" not in best:
+        z, candidate = max(((sum([weights[f] for f in one[1]]), one) for one in found.parts), key=lambda pair: pair[0])
+        part = candidate, _softmax({**scores, "none": silence, "part": z})["part"]
+    return Reading(None, chances, {side: candidate for side, (_, candidate) in best.items()}, part, found, known)
+
+
+def _softmax(scores: dict[str, float]) -> dict[str, float]:
+    top = max(scores.values())
+    raised = {name: math.exp(z - top) for name, z in scores.items()}
+    total = math.fsum(raised.values())
+    return {name: value / total for name, value in raised.items()}
+
+
+def reason(reading: Reading, candidate: Candidate, most: int = 3) -> str:
+    """The features that decided, in words, the weightiest first."""
+    rules = reading.rules
+    terms = sorted(candidate[1], key=lambda feature: -abs(rules.weights[feature]))[: most + 2]
+    names = [f"{rules.names[term]} ({rules.weights[term]:+.1f})" for term in terms if rules.weights[term]]
+    return "; ".join(names[:most])
+
+
+__all__ = ["EMPTY", "Evidence", "Reading", "decide", "evidence", "read", "reason"]
