@@ -27,6 +27,8 @@ ZONES: Final = (
     "in the sentence after",
     "later",
 )
+EXPECTED: Final = (0.6, 0.7, 0.4, 0.5, 0.4, 0.1, 0.0, 0.1, 0.0)
+"""How much of what a reader expects of a list the fit starts from, in each zone."""
 RULES: Final = files("perpend.judging").joinpath("rules.toml")
 Part: TypeAlias = tuple[frozenset[str], bool]
 """The keys of which one comes next, and whether it may be missing; no keys stand for up to three words."""
@@ -35,15 +37,22 @@ Hit: TypeAlias = tuple[int, int, int]
 
 
 class Rules(NamedTuple):
-    """A rule set as it is used: features are numbers. `cues` by first word; `pairs`: two features and their own."""
+    """A rule set as it is used: features are numbers. `cues` by first word; `pairs`: two features and their own.
+
+    Lists in `before` count only before a mention; those in `bound` have a sign, and are no cues where the question has
+    their words itself.
+    """
 
     names: tuple[str, ...]
     signs: tuple[str, ...]
+    expected: tuple[float, ...]
     weights: tuple[float, ...]
     ids: dict[str, int]
     lists: tuple[str, ...]
     cues: dict[str, tuple[tuple[tuple[Part, ...], int], ...]]
     pairs: tuple[tuple[int, int, int], ...]
+    before: frozenset[int]
+    bound: frozenset[int]
     thresholds: dict[str, float]
 
 
@@ -51,10 +60,16 @@ class Rules(NamedTuple):
 def rules(text: str | None = None) -> Rules:
     """The packaged rules, or those of a file of the same form."""
     body = tomllib.loads(RULES.read_text(encoding="utf-8") if text is None else text)
-    names, signs, cues = [], [], dict[str, list[tuple[tuple[Part, ...], int]]]()
+    names, signs, expected, cues = [], [], list[float](), dict[str, list[tuple[tuple[Part, ...], int]]]()
+    before: set[int] = set()
     for place, (name, entry) in enumerate(body["cues"].items()):
         names += [f"{name} {zone}" for zone in ZONES]
         signs += [entry["sign"]] * len(ZONES)
+        size = float(entry.get("expected", 0.0)) * (-1 if entry["sign"] == "against" else 1)
+        is_before = entry.get("where") == "before"
+        expected += [0.0 if is_before and zone > 2 else size * share for zone, share in enumerate(EXPECTED)]
+        if is_before:
+            before.add(place)
         for phrase in entry["words"].replace("\n", " ").split(","):
             first, *rest = _phrase(phrase)
             for key in first[0]:
@@ -66,9 +81,20 @@ def rules(text: str | None = None) -> Rules:
     ids = {name: place for place, name in enumerate(names)}
     pairs = tuple((*(ids[one] for one in name.split(" + ")), ids[name]) for name in body["pairs"])
     weights = tuple(float(body.get("weights", {}).get(name, 0.0)) for name in names)
+    bound = frozenset(place for place, entry in enumerate(body["cues"].values()) if entry["sign"] != "free")
     known = {first: tuple(dict.fromkeys(found)) for first, found in cues.items()}
     return Rules(
-        tuple(names), tuple(signs), weights, ids, tuple(body["cues"]), known, pairs, body.get("thresholds", {})
+        tuple(names),
+        tuple(signs),
+        (*expected, *([0.0] * (len(names) - len(expected)))),
+        weights,
+        ids,
+        tuple(body["cues"]),
+        known,
+        pairs,
+        frozenset(before),
+        bound,
+        body.get("thresholds", {}),
     )
 
 
@@ -84,6 +110,8 @@ def _phrase(phrase: str) -> list[Part]:
 ABBREVIATIONS: Final = frozenset(vocabulary("eg ie vs etc dr mr mrs ms st approx no jr sr inc vol prof gen col mt"))
 BREAKS: Final = frozenset({";", "\u2014", "but", "because", "while", "so", "although", "though", "whereas", "however"})
 """What ends a clause, besides a comma before a new subject and brackets."""
+YIELDING: Final = frozenset(vocabulary("although though while whereas despite if even when as since because unless"))
+"""What opens a clause that the next comma ends."""
 SUBJECTS: Final = frozenset(
     vocabulary("the it i we you they he she there this that which who and or not my in as with")
 )
@@ -93,10 +121,10 @@ STOPS: Final = frozenset(".!?\n\u2026")
 class Page:
     """An answer as sentences: where each begins and ends in the words, and the cues in those that are asked for."""
 
-    __slots__ = ("_breaks", "_hits", "ends", "original", "rules", "starts", "words")
+    __slots__ = ("_breaks", "_hits", "asked", "ends", "original", "rules", "starts", "words")
 
-    def __init__(self, words: Words, original: str, known: Rules) -> None:
-        self.words, self.original, self.rules = words, original, known
+    def __init__(self, words: Words, original: str, known: Rules, asked: frozenset[str]) -> None:
+        self.words, self.original, self.rules, self.asked = words, original, known, asked
         self._hits: dict[int, list[Hit]] = {}
         self._breaks: dict[int, list[int]] = {}
         keys, raws = words.keys, words.raws
@@ -136,15 +164,22 @@ class Page:
         return known
 
     def _found(self, low: int, high: int) -> list[Hit]:
-        keys, cues, found = self.words.keys, self.rules.cues, []
+        keys, cues, bound, asked = self.words.keys, self.rules.cues, self.rules.bound, self.asked
+        found: list[Hit] = []
         high = min(high, low + 400)
         for place in range(low, high):
             phrases = cues.get(keys[place])
             if phrases is not None:
+                longest, there = 0, []
                 for rest, kind in phrases:
                     end = place + 1 if not rest else _ends(keys, place + 1, high, rest)
-                    if end:
-                        found.append((place, end, kind))
+                    if end > longest:
+                        longest, there = end, [(place, end, kind)]
+                    elif end and end == longest:
+                        there.append((place, end, kind))
+                if there and keys[place] in asked and all(key in asked for key in keys[place:longest]):
+                    there = [hit for hit in there if hit[2] not in bound]
+                found += there
         return found
 
     def breaks(self, sentence: int) -> list[int]:
@@ -153,12 +188,16 @@ class Page:
         if known is None:
             keys, high = self.words.keys, self.ends[sentence]
             known = []
-            for place in range(self.starts[sentence] + 1, high):
+            low = self.starts[sentence]
+            gives_way = not YIELDING.isdisjoint(keys[low : low + 2])
+            for place in range(low + 1, high):
                 key = keys[place]
                 if key in BREAKS or key in "()":
                     known.append(place)
-                elif key == "," and place + 1 < high and keys[place + 1] in SUBJECTS:
+                    gives_way = key in YIELDING
+                elif key == "," and place + 1 < high and (gives_way or keys[place + 1] in SUBJECTS):
                     known.append(place + 1)
+                    gives_way = False
             self._breaks[sentence] = known
         return known
 
@@ -198,6 +237,7 @@ class Question(NamedTuple):
     roots: frozenset[str]
     order: tuple[str, ...]
     verb: str
+    figures: frozenset[str]
     asks: tuple[int, ...]
     is_opinion: bool
     is_sum: bool
@@ -234,9 +274,16 @@ def question(prompt: str, known: Rules | None = None) -> Question:
     ids = (known or rules()).ids
     is_polar = bool(keys) and keys[0] in _AUXILIARIES
     return Question(
-        frozenset(keys), frozenset(order), order, order[-1] if order else "", tuple(ids[name] for name in asks),
-        is_opinion, is_sum, is_polar,
-    )  # fmt: skip
+        frozenset(keys),
+        frozenset(order),
+        order,
+        order[-1] if order else "",
+        frozenset(key for key in order if key.isdecimal()),
+        tuple(ids[name] for name in asks),
+        is_opinion,
+        is_sum,
+        is_polar,
+    )
 
 
 _AUXILIARIES: Final = frozenset(vocabulary("is are was were do did can could has have had will would should may must"))
@@ -381,16 +428,16 @@ def _zones(page: Page, mention: Mention, sentence: int) -> set[int]:
             if stop >= left:
                 found.add(at)
             found.add(at + (1 if begin >= first else 2))
-        elif begin >= end:
+        elif begin >= end and kind not in page.rules.before:
             if begin <= right:
                 found.add(at + 3)
             found.add(at + (4 if begin < last else 5))
         elif begin < start and stop <= end and stop > start:  # a cue that runs into the mention: 'based on'
             found.add(at + 1)
     if sentence:
-        found.update([kind * width + 6 for _, _, kind in page.hits(sentence - 1)])
+        found.update([kind * width + 6 for _, _, kind in page.hits(sentence - 1) if kind not in page.rules.before])
     if sentence + 1 < len(page.starts):
-        found.update([kind * width + 7 for _, _, kind in page.hits(sentence + 1)])
+        found.update([kind * width + 7 for _, _, kind in page.hits(sentence + 1) if kind not in page.rules.before])
     return found
 
 
@@ -505,8 +552,44 @@ def _beside(view: Scene, mention: Mention, sentence: int) -> list[str]:
         )  # fmt: skip
         if share < max(view.shares.values(), default=0):
             names.append("another sentence shares more with the question")
+        names += _content(view, mention, sentence)
         if view.asked.verb in {key[:ROOT] for key in page.words.keys[low : min(high, low + 80)]}:
             names.append("repeats the question's verb")
+    return names
+
+
+def _content(view: Scene, mention: Mention, sentence: int) -> list[str]:
+    """How the mention's sentence and clause speak of what is asked."""
+    page, asked, names = view.page, view.asked, []
+    low, high, keys = page.starts[sentence], page.ends[sentence], page.words.keys
+    breaks = page.breaks(sentence)
+    first = next((place for place in reversed(breaks) if place <= mention.start), low)
+    last = next((place for place in breaks if place >= mention.end), high)
+    cued = {place for begin, stop, _ in page.hits(sentence) for place in range(begin, stop)}
+    own = 0
+    for place in range(first, min(last, first + 60)):
+        key = keys[place]
+        if mention.start <= place < mention.end:
+            if own == 0 and not names:
+                names.append("")
+            continue
+        if key in EMPTY_WORDS or not key[0].isalpha() or len(key) < 3:
+            continue
+        is_asked = key[:ROOT] in asked.roots
+        if not is_asked and place in cued:
+            continue
+        if not names:
+            names.append("its clause begins as the question does" if is_asked else "its clause begins otherwise")
+        own += not is_asked
+    names = [name for name in names if name]
+    if own > 2:
+        names.append("words of its own in its clause")
+    spoken = {key[:ROOT] for key in keys[low : min(high, low + 80)]}
+    names.append("names what is asked" if asked.order and asked.order[0] in spoken else "leaves out what is asked")
+    if asked.figures and asked.figures.isdisjoint(spoken):
+        others = [place for place in range(low, min(high, low + 80)) if keys[place].isdecimal()]
+        if any(not mention.start <= place < mention.end for place in others):
+            names.append("another number than the question's")
     return names
 
 
@@ -588,16 +671,23 @@ def polar(page: Page, asked: Question, sides: dict[bool, Side]) -> list[Mention]
     keys, found = page.words.keys, []
     for place, key in enumerate(keys):
         value = _SAID.get(key)
+        if value is None and len(keys) < 4:
+            value = {"t": True, "f": False, "y": True, "n": False}.get(key)
+        after = keys[place + 1] if place + 1 < len(keys) else "."
+        if key == "not" and after in STOPS and place < 3 and False in sides:  # 'absolutely not'
+            found.append(Mention(place, place + 1, sides[False], "yes or no"))
         if value is None:
             continue
-        after = keys[place + 1] if place + 1 < len(keys) else "."
         if key == "no" and after not in _AFTER_NO:
             continue
-        if key in {"right", "correct", "incorrect", "wrong"} and not (after in STOPS or after == ","):
+        if key in _JUDGING and not (after in STOPS or after == ","):
             continue
-        if "not" in keys[max(0, place - 3) : place] and key not in {"no", "yes"}:
-            value = not value
-        if value in sides:
+        denial = next((at for at in range(max(0, place - 4), place) if keys[at] in _TURNS_ROUND), -1)
+        if denial >= 0 and key not in {"no", "yes"} and page.sentence(denial) == page.sentence(place):
+            side = sides.get(not value)
+            if side is not None:
+                found.append(Mention(denial, place + 1, side, "yes or no, denied"))
+        elif value in sides:
             found.append(Mention(place, place + 1, sides[value], "yes or no"))
     if len(asked.roots) > 1:
         for sentence in range(min(len(page.starts), 24)):
@@ -608,7 +698,17 @@ def polar(page: Page, asked: Question, sides: dict[bool, Side]) -> list[Mention]
     return found if len(found) <= 32 else found[:16] + found[-16:]
 
 
-_SAID: Final = POLAR | {"yep": True, "yeah": True, "nope": False, "correct": True, "incorrect": False, "right": True}
+_SAID: Final = POLAR | {
+    "yep": True,
+    "yeah": True,
+    "nope": False,
+    "correct": True,
+    "incorrect": False,
+    "untrue": False,
+    "right": True,
+}
+_JUDGING: Final = frozenset({"right", "correct", "incorrect", "wrong"})
+_TURNS_ROUND: Final = frozenset({"not", "cannot", "never", "hardly", "nor", "neither"})
 _AFTER_NO: Final = frozenset(
     vocabulary(". , ! ; : ? \u2014 ) it that there because since the they this i he she not as")
 ) | {"\n"}
@@ -625,5 +725,6 @@ def _restated(page: Page, asked: Question, sentence: int) -> tuple[bool | None, 
     share = len({keys[place][:ROOT] for place in places})
     if share < 2 or 2 * share < len(asked.roots) or (high < len(keys) and keys[high] == "?"):
         return None, (low, high)
-    denials = sum(key in _DENY for key in keys[max(low, places[0] - 6) : min(high, places[-1] + 5)])
-    return denials % 2 == 0, (places[0], places[-1] + 1)
+    around = range(max(low, places[0] - 6), min(high, places[-1] + 6))
+    denials = [place for place in around if keys[place] in _DENY]
+    return len(denials) % 2 == 0, (min([*places, *denials]), max([*places, *denials]) + 1)

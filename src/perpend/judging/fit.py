@@ -194,6 +194,7 @@ def design(found: list[Evidence], rows: list[Row], known: Rules) -> Design:
     for place, one in enumerate(found):
         listed = [(SIDES.index(mention.side), marks) for mention, marks in one.candidates]
         listed += [(0, marks) for _, marks in one.parts]
+        listed += [(1, marks) for _, marks in one.agreement]
         listed.append((3, set(one.silence)))
         for which, marks in listed:
             columns += sorted(marks)
@@ -215,7 +216,7 @@ def best_of(z: Array, data: Design, rows: int) -> tuple[Array, npt.NDArray[np.in
     return top.reshape(rows, 4), which.reshape(rows, 4)
 
 
-def fitted(data: Design, known: Rules, l2: float = 2e-3, rounds: int = 4, start: Array | None = None) -> Array:
+def fitted(data: Design, known: Rules, l2: float = 5e-5, rounds: int = 4, start: Array | None = None) -> Array:
     """The weights with the greatest marginal likelihood of what readers allow, under the signs; the strongest mention of
     a side is chosen anew in each round."""
     from scipy.optimize import minimize
@@ -225,7 +226,8 @@ def fitted(data: Design, known: Rules, l2: float = 2e-3, rounds: int = 4, start:
     bounds = [
         (0.0, None) if sign == "for" else (None, 0.0) if sign == "against" else (None, None) for sign in known.signs
     ]
-    weights = np.zeros(len(known.names)) if start is None else start.copy()
+    prior = np.array(known.expected)
+    weights = prior.copy() if start is None else start.copy()
     possible = None
     for _ in range(rounds):
         _, which = best_of(np.asarray(matrix @ weights), data, n)
@@ -244,11 +246,13 @@ def fitted(data: Design, known: Rules, l2: float = 2e-3, rounds: int = 4, start:
             p = raised / raised.sum(axis=1, keepdims=True)
             good = (p * allowed).sum(axis=1)
             good = np.where(possible, np.maximum(good, 1e-12), 1.0)
-            value = -(data.weight * np.log(good)).sum() / total + l2 * float(w @ w)
+            value = -(data.weight * np.log(good)).sum() / total + l2 * float((w - prior) @ (w - prior))
             slope = np.where(possible[:, None], p - p * allowed / good[:, None], 0.0) * data.weight[:, None] / total
-            return value, np.asarray(part.T @ slope[there]) + 2 * l2 * w
+            return value, np.asarray(part.T @ slope[there]) + 2 * l2 * (w - prior)
 
-        weights = minimize(loss, weights, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 400}).x
+        weights = minimize(
+            loss, weights, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 400, "gtol": 1e-7}
+        ).x
     return np.asarray(weights)
 
 

@@ -72,7 +72,7 @@ _BLANKS: Final = dict.fromkeys(map(ord, "\t\r\v\f"), " ")
 _LETTER: Final = r"[^\W\d_\u00b2\u00b3\u00b9\u2070-\u207f]"
 TOKEN: Final = re.compile(
     rf"{_LETTER}(?:\.{_LETTER})+(?!{_LETTER})\.?|{_LETTER}+"  # initials (u.s., e.g.), words
-    r"|(?<![\w.])\.\d+|\d+(?:,\d{3}(?!\d))*+(?:\.\d+)?(?:e[+-]?\d+|(?:st|nd|rd|th)(?![^\W_]))?"
+    r"|(?<![\w.])\.\d+|\d+(?:(?:,|\{,\})\d{3}(?!\d))*+(?:\.\d+)?(?:e[+-]?\d+|(?:st|nd|rd|th)(?![^\W_]))?"
     rf"|'(?:s|t|re|m|ll|d|ve)(?!{_LETTER})"
     r"|\^[({]?-?\d+|[\u00b2\u00b3\u00b9\u2070\u2074-\u2079\u207b]+"
     r"|-(?=[$\u20ac\u00a3 ]?\.?\d)|\\(?:boxed|frac|times|cdot|div|approx|infty|pi|sqrt)"
@@ -168,7 +168,7 @@ def _key(token: str) -> str:
 def number_key(token: str) -> str:
     """A numeral by its value: '1,000' and '1000.0' are one key."""
     try:
-        value = float(token.replace(",", ""))
+        value = float(token.replace("{,}", "").replace(",", ""))
     except ValueError:  # digits of another script that float cannot join
         return token
     if value == int(value) and abs(value) < 1e15 if abs(value) < 1e300 else False:
@@ -246,7 +246,7 @@ class Number(NamedTuple):
     unit: str
 
 
-_UNIT_NAMES: Final = {
+_UNIT_NAMES: dict[str, str] = {
     **dict.fromkeys(("percent", "%", "percentage"), "%"),
     **dict.fromkeys(("km", "kilometer"), "km"),
     **dict.fromkeys(("cm", "centimeter"), "cm"),
@@ -266,6 +266,7 @@ _UNIT_NAMES: Final = {
     **dict.fromkeys(("dollar", "$", "usd"), "$"),
     **dict.fromkeys(("euro", "€", "eur"), "€"),
 }
+_UNIT_NAMES |= {"mph": "mile/hour", "kph": "km/hour", "kmh": "km/hour", "am": "am", "pm": "pm", "a.m": "am"}
 UNITS: Final = {name: unit or name for name, unit in _UNIT_NAMES.items()} | {"°": "°"}
 NUMERIC: Final = re.compile(r"\d[\d.]*(?:e[+-]?\d+)?\Z|1/3\Z|2/3\Z")
 
@@ -321,7 +322,11 @@ def _number(keys: list[str], raws: list[str], place: int, high: int) -> Number |
             value, end = value * 10.0 ** _power(keys[end + 2]), end + 3
         elif keys[place] == "10" and end < high and keys[end][0] == "^" and len(keys[end]) > 1:
             value, end = 10.0 ** _power(keys[end]), end + 1
+    if end + 1 < high and keys[end] == ":" and len(raws[end + 1]) == 2 and raws[end + 1].isdecimal() and value < 25:
+        value, end = value + float(raws[end + 1]) / 60, end + 2  # 3:00
     unit = UNITS.get(keys[end], "") if end < high else ""
+    if unit and end + 2 < high and keys[end + 1] in {"/", "per", "an", "a"} and keys[end + 2] in UNITS:
+        unit += "/" + UNITS[keys[end + 2]]
     if start and keys[start - 1] in {"$", "€", "£"}:
         unit, start = UNITS[keys[start - 1]], start - 1
     if (
