@@ -27,7 +27,7 @@ ZONES: Final = (
     "in the sentence after",
     "later",
 )
-EXPECTED: Final = (0.6, 0.7, 0.4, 0.5, 0.4, 0.1, 0.0, 0.1, 0.0)
+EXPECTED: Final = (0.6, 0.7, 0.5, 0.5, 0.4, 0.1, 0.0, 0.1, 0.0)
 """How much of what a reader expects of a list the fit starts from, in each zone."""
 RULES: Final = files("perpend.judging").joinpath("rules.toml")
 Part: TypeAlias = tuple[frozenset[str], bool]
@@ -52,6 +52,7 @@ class Rules(NamedTuple):
     cues: dict[str, tuple[tuple[tuple[Part, ...], int], ...]]
     pairs: tuple[tuple[int, int, int], ...]
     before: frozenset[int]
+    alone: frozenset[int]
     bound: frozenset[int]
     thresholds: dict[str, float]
 
@@ -62,11 +63,14 @@ def rules(text: str | None = None) -> Rules:
     body = tomllib.loads(RULES.read_text(encoding="utf-8") if text is None else text)
     names, signs, expected, cues = [], [], list[float](), dict[str, list[tuple[tuple[Part, ...], int]]]()
     before: set[int] = set()
+    alone: set[int] = set()
     for place, (name, entry) in enumerate(body["cues"].items()):
         names += [f"{name} {zone}" for zone in ZONES]
         signs += [entry["sign"]] * len(ZONES)
         size = float(entry.get("expected", 0.0)) * (-1 if entry["sign"] == "against" else 1)
         is_before = entry.get("where") == "before"
+        if entry.get("where") == "alone":
+            alone.add(place)
         expected += [0.0 if is_before and zone > 2 else size * share for zone, share in enumerate(EXPECTED)]
         if is_before:
             before.add(place)
@@ -77,7 +81,10 @@ def rules(text: str | None = None) -> Rules:
     for kind in ("structure", "silence", "pairs"):
         prefix = "silence: " if kind == "silence" else ""
         names += [prefix + name for name in body[kind]]
-        signs += list(body[kind].values())
+        signs += [entry.split()[0] for entry in body[kind].values()]
+        for entry in body[kind].values():
+            sign, _, size = entry.partition(" ")
+            expected.append(float(size or 0.0) * (-1 if sign == "against" else 1))
     ids = {name: place for place, name in enumerate(names)}
     pairs = tuple((*(ids[one] for one in name.split(" + ")), ids[name]) for name in body["pairs"])
     weights = tuple(float(body.get("weights", {}).get(name, 0.0)) for name in names)
@@ -86,13 +93,14 @@ def rules(text: str | None = None) -> Rules:
     return Rules(
         tuple(names),
         tuple(signs),
-        (*expected, *([0.0] * (len(names) - len(expected)))),
+        tuple(expected),
         weights,
         ids,
         tuple(body["cues"]),
         known,
         pairs,
         frozenset(before),
+        frozenset(alone),
         bound,
         body.get("thresholds", {}),
     )
@@ -335,8 +343,8 @@ class Scene(NamedTuple):
     asked: Question
     mentions: list[Mention]
     slot: Slot | None
-    results: tuple[int, int]
-    """The word of the last number, and of the last that ends a calculation; -1 without one."""
+    results: tuple[int, int, float] | None
+    """Of a calculation: see `_results`."""
     shares: dict[int, int]
     """How many of the question's words each sentence with a mention repeats."""
     is_cut: bool
@@ -345,15 +353,15 @@ class Scene(NamedTuple):
 def scene(page: Page, asked: Question, found: list[Mention], *, is_cut: bool) -> Scene:
     """The scene of the mentions; a number in a short answer line removes all numbers before it."""
     filled = slot(page.words) if found or page.starts else None
-    results = (-1, -1)
-    if asked.is_sum:
-        results = _results(page)
+    keys = page.words.keys
+    is_sum = asked.is_sum or (keys.count("=") > 1 and any(one.kind.startswith("number") for one in found))
+    results = _results(page) if is_sum else None
     if filled is not None and filled.is_short:
         counted = numbers(page.words.keys, page.words.raws, filled.start, filled.end)
         if counted and all(number.end <= filled.end for number in counted):
             found = [one for one in found if one.start >= filled.start or not one.kind.startswith("number")]
     shares: dict[int, int] = {}
-    roots, keys = asked.roots, page.words.keys
+    roots = asked.roots
     for mention in found:
         sentence = page.sentence(mention.start)
         if sentence not in shares:
@@ -365,27 +373,36 @@ def scene(page: Page, asked: Question, found: list[Mention], *, is_cut: bool) ->
 CHECKS: Final = frozenset(vocabulary("check verify verification proof checking verifying note hope"))
 
 
-def _results(page: Page) -> tuple[int, int]:
-    keys, last, result = page.words.keys, -1, -1
+def _results(page: Page) -> tuple[int, int, float]:
+    """The word of the last number and of the last that ends a calculation, with its value; -1 without one."""
+    keys, raws, last = page.words.keys, page.words.raws, -1
     for sentence in range(len(page.starts) - 1, -1, -1):
         low, high = page.starts[sentence], page.ends[sentence]
         if not CHECKS.isdisjoint(keys[low : low + 4]):
             continue
-        for number in reversed(numbers(keys, page.words.raws, low, high)):
+        for number in reversed(numbers(keys, raws, low, high)):
             last = number.start if last < 0 else last
-            if result < 0 and number.start and _is_result(keys, number.start, number.end):
-                result = number.start
-                break
-        if result >= 0:
-            break
-    return last, result
+            if number.start and _is_result(keys, number.start, number.end):
+                return last, number.start, number.value
+    return last, -1, 0.0
 
 
 def _is_result(keys: list[str], start: int, end: int) -> bool:
     before = keys[start - 1] if start else ""
     if before in {"$", "€", "£", "-"} and start > 1:
         before = keys[start - 2]
-    return before in {"=", ">"} and not (end < len(keys) and keys[end] in OPERATORS)
+    return before in {"=", ">"} and not _is_operand(keys, end)
+
+
+def _is_operand(keys: list[str], end: int) -> bool:
+    """Whether an operator and another number follow, perhaps after a word: '11 apples - 1'."""
+    for place in range(end, min(end + 3, len(keys) - 1)):
+        if keys[place] in OPERATORS or keys[place] == "x":
+            after = keys[place + 1]
+            return after[0].isdecimal() or after in {"(", "$", "<", "by"}
+        if not keys[place].isalpha():
+            break
+    return False
 
 
 def features(view: Scene, mention: Mention) -> set[int]:
@@ -400,8 +417,8 @@ def features(view: Scene, mention: Mention) -> set[int]:
         *_beside(view, mention, sentence),
         *_naming(view, mention),
     ]
-    if view.asked.is_sum:
-        names += _calculated(view, mention)
+    if view.results is not None and mention.kind.startswith("number"):
+        names += _calculated(view, mention, view.results)
     found.update([ids[name] for name in names])
     found.update(view.asked.asks)
     for one, other, both in page.rules.pairs:
@@ -423,6 +440,8 @@ def _zones(page: Page, mention: Mention, sentence: int) -> set[int]:
     while right < high and keys[right] in _TAILS:
         right += 1
     for begin, stop, kind in page.hits(sentence):
+        if kind in page.rules.alone:
+            continue
         at = kind * width
         if stop <= start:
             if stop >= left:
@@ -434,10 +453,11 @@ def _zones(page: Page, mention: Mention, sentence: int) -> set[int]:
             found.add(at + (4 if begin < last else 5))
         elif begin < start and stop <= end and stop > start:  # a cue that runs into the mention: 'based on'
             found.add(at + 1)
+    skipped = page.rules.before | page.rules.alone
     if sentence:
-        found.update([kind * width + 6 for _, _, kind in page.hits(sentence - 1) if kind not in page.rules.before])
+        found.update([kind * width + 6 for _, _, kind in page.hits(sentence - 1) if kind not in skipped])
     if sentence + 1 < len(page.starts):
-        found.update([kind * width + 7 for _, _, kind in page.hits(sentence + 1) if kind not in page.rules.before])
+        found.update([kind * width + 7 for _, _, kind in page.hits(sentence + 1) if kind not in skipped])
     return found
 
 
@@ -538,6 +558,8 @@ def _beside(view: Scene, mention: Mention, sentence: int) -> list[str]:
         if any(kind == turn and begin < rival.start for begin, _, kind in page.hits(its)):
             names.append("a rival stated after a turn")
             break
+    if any(_overturns(view, rival, sentence) for rival in later[:6]):
+        names.append("overturned")
     for rival in rivals[:6]:
         its = page.sentence(rival.start)
         if any(kind == denial and 0 <= rival.start - stop <= 2 for _, stop, kind in page.hits(its)):
@@ -556,6 +578,19 @@ def _beside(view: Scene, mention: Mention, sentence: int) -> list[str]:
         if view.asked.verb in {key[:ROOT] for key in page.words.keys[low : min(high, low + 80)]}:
             names.append("repeats the question's verb")
     return names
+
+
+def _overturns(view: Scene, rival: Mention, sentence: int) -> bool:
+    """Whether a rival's sentence turns at its beginning and speaks of what is asked, with no denial and no condition."""
+    page = view.page
+    its = page.sentence(rival.start)
+    low, lists = page.starts[its], page.rules.lists
+    kinds = {lists[kind] for begin, _, kind in page.hits(its) if begin < rival.start}
+    turns = any(lists[kind] == "turn" and begin - low < 3 for begin, _, kind in page.hits(its))
+    turns = turns or (its - sentence < 3 and "turn" in kinds)
+    if not turns or kinds & {"denial", "condition", "concession", "reported", "rather", "wrong"}:
+        return False
+    return view.shares.get(its, 0) * 2 > len(view.asked.roots) or (view.shares.get(its, 0) > 0 and "answer" in kinds)
 
 
 def _content(view: Scene, mention: Mention, sentence: int) -> list[str]:
@@ -646,23 +681,25 @@ def _is_name(words: Words, place: int, original: str, edge: int, asked: Question
     return True
 
 
-def _calculated(view: Scene, mention: Mention) -> list[str]:
+def _calculated(view: Scene, mention: Mention, results: tuple[int, int, float]) -> list[str]:
     keys, names = view.page.words.keys, []
     start, end = mention.start, mention.end
     before = keys[start - 1] if start else ""
-    if (end < len(keys) and keys[end] in OPERATORS) or before in OPERATORS:
+    if _is_operand(keys, end) or (before in OPERATORS and start > 1 and keys[start - 2][0].isdecimal()):
         names.append("an operand")
     elif end < len(keys) and keys[end] == "=":
         names.append("an operand")
     if _is_result(keys, start, end):
         names.append("a result")
-    last, result = view.results
+    last, result, value = results
     if start <= last < end:
         names.append("the last number")
     if start <= result < end or (start <= last < end and result < start):
         names.append("the last result")
     if result >= end:
-        names.append("a later result")
+        own = numbers(keys, view.page.words.raws, start, end)
+        if not own or own[0].value != value:
+            names.append("a later result")
     return names
 
 

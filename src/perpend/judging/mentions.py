@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -34,11 +35,13 @@ PER_END: Final = 16
 
 
 class Spelling(NamedTuple):
-    """One way to write an answer. `keys`: its words; `number`: its value and unit; `kind` names how it was made."""
+    """One way to write an answer. `keys`: its words; `number`: its value and unit; `kind` names how it was made; `text`:
+    as it is written, folded."""
 
     keys: tuple[str, ...]
     kind: str
     number: tuple[float, str] | None = None
+    text: str = ""
 
 
 class Answer(NamedTuple):
@@ -68,7 +71,7 @@ def answer(side: Side, spellings: tuple[str, ...], rival: str | None, prompt: st
     asked = set(Words(fold(prompt).text).keys)
     for text in _with_choice(spellings, choices):
         for spelling in _spellings(text, rival, is_person=bool(asked & {"who", "whose", "whom", "singer", "author"})):
-            found.setdefault(spelling[:1] + spelling[2:], spelling)
+            found.setdefault((spelling.keys, spelling.number), spelling)
         value = POLAR.get(fold(text).text.strip(" .!\"'"), value)
     letters = {
         key: len(key)
@@ -131,7 +134,7 @@ def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spellin
     if len(keys) == 1 and keys[0] in POLAR:
         return []
     content = _content(keys) or tuple(keys)
-    found = [Spelling(content, "whole")]
+    found = [Spelling(content, "whole", None, words.text)]
     if len(content) > 1:
         named = tuple(key for key in content if key not in CLASSES and (len(key) > 1 or not key.isalpha()))
         if named and named != content and (len(named) > 1 or len(named[0]) > 3):
@@ -179,6 +182,8 @@ def mentions(words: Words, answers: tuple[Answer, ...], original: str) -> list[M
             for spelling in which.spellings:
                 if spelling.kind == "whole" and 1 < len(spelling.keys) < 8:
                     own += _any_order(keys, spelling.keys, which.side)
+                if not own and len(spelling.text) > 3:
+                    own += _run_together(words, spelling.text, which.side, original)
         found += own if len(own) <= 2 * PER_END else own[:PER_END] + own[-PER_END:]
     return _outermost(found)
 
@@ -235,6 +240,28 @@ def _next(keys: list[str], place: int, key: str) -> int | None:
         if there not in GAPS:
             return None
     return None
+
+
+def _run_together(words: Words, wanted: str, side: Side, original: str) -> list[Mention]:
+    """Where a name is written together with the word before it ('isSydney') or with the number of a footnote."""
+    text, found = words.text, []
+    if len(original) != len(text):
+        return []
+    place = text.find(wanted)
+    while place >= 0 and len(found) < PER_END:
+        end = place + len(wanted)
+        after = text[end : end + 3]
+        is_open = (
+            place == 0 or not text[place - 1].isalnum() or (original[place].isupper() and original[place - 1].islower())
+        )
+        is_closed = not after[:1].isalpha() and (not wanted[-1].isdecimal() or not after[:3].isdecimal())
+        if is_open and is_closed:
+            starts = words.places
+            first = bisect_right(starts, (place, len(text))) - 1
+            last = bisect_right(starts, (end - 1, len(text)))
+            found.append(Mention(max(first, 0), max(last, first + 1), side, "run together"))
+        place = text.find(wanted, place + 1)
+    return found
 
 
 def _any_order(keys: list[str], wanted: tuple[str, ...], side: Side) -> list[Mention]:

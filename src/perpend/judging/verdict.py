@@ -160,6 +160,12 @@ def _of_part(view: cues.Scene, mention: Mention, target: Answer) -> set[int]:
         found.add(ids["its last word"])
     if target.letters[0][0][: cues.ROOT] in spoken:
         found.add(ids["its first word"])
+    spoken_figures = {key for key in view.page.words.keys[mention.start : mention.end] if key.isdecimal()}
+    figures = {key for key, _ in target.letters if key.isdecimal()}
+    if any(len(key) == 4 for key in figures & spoken_figures):
+        found.add(ids["its year"])
+    if figures and not figures & spoken_figures:
+        found.add(ids["its number is missing"])
     pairs = view.page.rules.pairs
     found.update(both for one, other, both in pairs if one in found and other in found)
     return found
