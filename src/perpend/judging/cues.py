@@ -200,7 +200,9 @@ class Page:
             gives_way = not YIELDING.isdisjoint(keys[low : low + 2])
             for place in range(low + 1, high):
                 key = keys[place]
-                if key in BREAKS or key in "()":
+                if key == ":":
+                    known.append(place + 1)
+                elif key in BREAKS or key in "()":
                     known.append(place)
                     gives_way = key in YIELDING
                 elif key == "," and place + 1 < high and (gives_way or keys[place + 1] in SUBJECTS):
@@ -249,7 +251,7 @@ class Question(NamedTuple):
     asks: tuple[int, ...]
     is_opinion: bool
     is_sum: bool
-    is_polar: bool
+    is_denied: bool
 
 
 @lru_cache(maxsize=1 << 13)
@@ -280,7 +282,7 @@ def question(prompt: str, known: Rules | None = None) -> Question:
         if is_so
     ]
     ids = (known or rules()).ids
-    is_polar = bool(keys) and keys[0] in _AUXILIARIES
+    is_denied = "not" in words or "false" in words and "true" not in words
     return Question(
         frozenset(keys),
         frozenset(order),
@@ -290,11 +292,8 @@ def question(prompt: str, known: Rules | None = None) -> Question:
         tuple(ids[name] for name in asks),
         is_opinion,
         is_sum,
-        is_polar,
+        is_denied,
     )
-
-
-_AUXILIARIES: Final = frozenset(vocabulary("is are was were do did can could has have had will would should may must"))
 
 
 class Slot(NamedTuple):
@@ -446,7 +445,7 @@ def _zones(page: Page, mention: Mention, sentence: int) -> set[int]:
         if stop <= start:
             if stop >= left:
                 found.add(at)
-            found.add(at + (1 if begin >= first else 2))
+            found.add(at + (1 if begin >= first or stop >= first else 2))
         elif begin >= end and kind not in page.rules.before:
             if begin <= right:
                 found.add(at + 3)
@@ -704,35 +703,46 @@ def _calculated(view: Scene, mention: Mention, results: tuple[int, int, float]) 
 
 
 def polar(page: Page, asked: Question, sides: dict[bool, Side]) -> list[Mention]:
-    """Where yes or no is said: the word itself, turned round by 'not', and the clause that repeats the question."""
+    """Where yes or no is said: the word itself, turned round by 'not', and the clause that repeats the question.
+
+    A word that its own sentence, or the next one, contradicts by saying just what was asked gives way to that.
+    """
     keys, found = page.words.keys, []
+    said: list[tuple[int, Mention]] = []
+    for sentence in range(min(len(page.starts), 24)):
+        value, span = _restated(page, asked, sentence)
+        if value is not None and value in sides:
+            said.append((sentence, Mention(*span, sides[value], "said in other words")))
     for place, key in enumerate(keys):
         value = _SAID.get(key)
-        if value is None and len(keys) < 4:
-            value = {"t": True, "f": False, "y": True, "n": False}.get(key)
         after = keys[place + 1] if place + 1 < len(keys) else "."
-        if key == "not" and after in STOPS and place < 3 and False in sides:  # 'absolutely not'
-            found.append(Mention(place, place + 1, sides[False], "yes or no"))
-        if value is None:
-            continue
-        if key == "no" and after not in _AFTER_NO:
+        if value is None and len(keys) < 4:
+            value = _ALONE.get(key)
+            if key == "not" and after not in STOPS:
+                value = None
+        if value is None or (key == "no" and after not in _AFTER_NO):
             continue
         if key in _JUDGING and not (after in STOPS or after == ","):
             continue
-        denial = next((at for at in range(max(0, place - 4), place) if keys[at] in _TURNS_ROUND), -1)
-        if denial >= 0 and key not in {"no", "yes"} and page.sentence(denial) == page.sentence(place):
-            side = sides.get(not value)
-            if side is not None:
-                found.append(Mention(denial, place + 1, side, "yes or no, denied"))
-        elif value in sides:
-            found.append(Mention(place, place + 1, sides[value], "yes or no"))
-    if len(asked.roots) > 1:
-        for sentence in range(min(len(page.starts), 24)):
-            value, span = _restated(page, asked, sentence)
-            if value is not None and value in sides:
-                found.append(Mention(*span, sides[value], "said in other words"))
-    found.sort()
+        sentence = page.sentence(place)
+        denials = [at for at in range(max(page.starts[sentence], place - 6), place) if keys[at] in _TURNS_ROUND]
+        if key in {"no", "yes"} or not denials:
+            one = Mention(place, place + 1, sides.get(value, "other"), "yes or no")
+        else:
+            value = value != (len(denials) % 2 == 1)
+            one = Mention(denials[0], place + 1, sides.get(value, "other"), "yes or no, denied")
+        contrary = [
+            its for its, other in said if other.side != one.side and (its == sentence or (its == sentence + 1 and _is_bare(page, sentence, place)))
+        ]  # fmt: skip
+        if not contrary:
+            found.append(one)
+    found = sorted([*found, *(one for _, one in said)])
     return found if len(found) <= 32 else found[:16] + found[-16:]
+
+
+def _is_bare(page: Page, sentence: int, place: int) -> bool:
+    """Whether a word is all that its sentence says, but for an opening."""
+    return page.ends[sentence] - place <= 2
 
 
 _SAID: Final = POLAR | {
@@ -744,8 +754,9 @@ _SAID: Final = POLAR | {
     "untrue": False,
     "right": True,
 }
+_ALONE: Final = {"t": True, "f": False, "y": True, "n": False, "not": False, "absolutely": True, "wrong": False}
 _JUDGING: Final = frozenset({"right", "correct", "incorrect", "wrong"})
-_TURNS_ROUND: Final = frozenset({"not", "cannot", "never", "hardly", "nor", "neither"})
+_TURNS_ROUND: Final = frozenset(vocabulary("not cannot never hardly nor neither wrong mistake incorrect doubt"))
 _AFTER_NO: Final = frozenset(
     vocabulary(". , ! ; : ? \u2014 ) it that there because since the they this i he she not as")
 ) | {"\n"}
@@ -755,13 +766,33 @@ _DENY: Final = frozenset(
 
 
 def _restated(page: Page, asked: Question, sentence: int) -> tuple[bool | None, tuple[int, int]]:
-    """What a sentence says that repeats half of the question's words: the number of denials in it decides."""
+    """What a sentence says that repeats what was asked, and nothing else: the number of denials in it decides.
+
+    It repeats the predicate, the last word of the question, and half of its words, or begins with a pronoun and repeats
+    the predicate. None where it asks, supposes, or ranks by another word.
+    """
     low, high, keys = page.starts[sentence], page.ends[sentence], page.words.keys
     high = min(high, low + 120)
-    places = [place for place in range(low, high) if keys[place][:ROOT] in asked.roots]
-    share = len({keys[place][:ROOT] for place in places})
-    if share < 2 or 2 * share < len(asked.roots) or (high < len(keys) and keys[high] == "?"):
-        return None, (low, high)
-    around = range(max(low, places[0] - 6), min(high, places[-1] + 6))
+    nothing = None, (low, high)
+    if high < len(keys) and keys[high] == "?":
+        return nothing
+    reason = next((place for place in range(low + 1, high) if keys[place] in _REASONS), high)
+    places = [place for place in range(low, reason) if keys[place][:ROOT] in asked.roots]
+    shared = {keys[place][:ROOT] for place in places}
+    is_pronoun = any(key in _PRONOUNS for key in keys[low : low + 3])
+    if not shared or asked.verb not in shared and len(shared) < len(asked.roots) - 1:
+        return nothing
+    if 2 * len(shared) < len(asked.roots) or (len(shared) < min(2, len(asked.roots)) and not is_pronoun):
+        return nothing
+    lists = page.rules.lists
+    if any(
+        lists[kind] in {"condition", "past", "only"} and begin < places[-1] for begin, _, kind in page.hits(sentence)
+    ):
+        return nothing
+    around = range(max(low, places[0] - 6), min(reason, places[-1] + 6))
     denials = [place for place in around if keys[place] in _DENY]
-    return len(denials) % 2 == 0, (min([*places, *denials]), max([*places, *denials]) + 1)
+    return len(denials) % 2 == (1 if asked.is_denied else 0), (min([*places, *denials]), max([*places, *denials]) + 1)
+
+
+_REASONS: Final = frozenset({"because", "since", "as", ";"})
+_PRONOUNS: Final = frozenset({"it", "they", "he", "she", "that", "this", "there"})
