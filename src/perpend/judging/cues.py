@@ -53,6 +53,7 @@ class Rules(NamedTuple):
     pairs: tuple[tuple[int, int, int], ...]
     before: frozenset[int]
     alone: frozenset[int]
+    inside: frozenset[int]
     bound: frozenset[int]
     thresholds: dict[str, float]
 
@@ -64,6 +65,7 @@ def rules(text: str | None = None) -> Rules:
     names, signs, expected, cues = [], [], list[float](), dict[str, list[tuple[tuple[Part, ...], int]]]()
     before: set[int] = set()
     alone: set[int] = set()
+    inside: set[int] = set()
     for place, (name, entry) in enumerate(body["cues"].items()):
         names += [f"{name} {zone}" for zone in ZONES]
         signs += [entry["sign"]] * len(ZONES)
@@ -71,6 +73,8 @@ def rules(text: str | None = None) -> Rules:
         is_before = entry.get("where") == "before"
         if entry.get("where") == "alone":
             alone.add(place)
+        if entry.get("where") == "sentence":
+            inside.add(place)
         expected += [0.0 if is_before and zone > 2 else size * share for zone, share in enumerate(EXPECTED)]
         if is_before:
             before.add(place)
@@ -101,6 +105,7 @@ def rules(text: str | None = None) -> Rules:
         pairs,
         frozenset(before),
         frozenset(alone),
+        frozenset(before | alone | inside),
         bound,
         body.get("thresholds", {}),
     )
@@ -452,7 +457,7 @@ def _zones(page: Page, mention: Mention, sentence: int) -> set[int]:
             found.add(at + (4 if begin < last else 5))
         elif begin < start and stop <= end and stop > start:  # a cue that runs into the mention: 'based on'
             found.add(at + 1)
-    skipped = page.rules.before | page.rules.alone
+    skipped = page.rules.inside
     if sentence:
         found.update([kind * width + 6 for _, _, kind in page.hits(sentence - 1) if kind not in skipped])
     if sentence + 1 < len(page.starts):
@@ -554,7 +559,7 @@ def _beside(view: Scene, mention: Mention, sentence: int) -> list[str]:
     turn = page.rules.ids["turn right before"] // len(ZONES)
     for rival in later[:6]:
         its = page.sentence(rival.start)
-        if any(kind == turn and begin < rival.start for begin, _, kind in page.hits(its)):
+        if _is_claim(page, rival) and any(kind == turn and begin < rival.start for begin, _, kind in page.hits(its)):
             names.append("a rival stated after a turn")
             break
     if any(_overturns(view, rival, sentence) for rival in later[:6]):
@@ -579,17 +584,29 @@ def _beside(view: Scene, mention: Mention, sentence: int) -> list[str]:
     return names
 
 
+def _is_claim(page: Page, mention: Mention) -> bool:
+    """Whether nothing before a mention in its sentence denies, supposes or reports it."""
+    lists = page.rules.lists
+    kinds = {lists[kind] for begin, _, kind in page.hits(page.sentence(mention.start)) if begin < mention.start}
+    return not kinds & {"denial", "condition", "concession", "reported", "rather", "wrong", "past"}
+
+
 def _overturns(view: Scene, rival: Mention, sentence: int) -> bool:
-    """Whether a rival's sentence turns at its beginning and speaks of what is asked, with no denial and no condition."""
-    page = view.page
+    """Whether a rival is claimed in a later sentence that turns, or follows one that does, and says what is asked."""
+    page, share = view.page, view.shares
     its = page.sentence(rival.start)
     low, lists = page.starts[its], page.rules.lists
-    kinds = {lists[kind] for begin, _, kind in page.hits(its) if begin < rival.start}
-    turns = any(lists[kind] == "turn" and begin - low < 3 for begin, _, kind in page.hits(its))
-    turns = turns or (its - sentence < 3 and "turn" in kinds)
-    if not turns or kinds & {"denial", "condition", "concession", "reported", "rather", "wrong"}:
+    turns = any(
+        lists[kind] == "turn" and (begin - low < 3 or 0 <= begin - rival.end < 3 or (its - sentence < 3 and begin < rival.start))
+        for begin, _, kind in page.hits(its)
+    )  # fmt: skip
+    if not turns and its - sentence == 2:
+        before = its - 1
+        turns = any(lists[kind] == "turn" and begin - page.starts[before] < 2 for begin, _, kind in page.hits(before))
+    if not turns or not _is_claim(page, rival):
         return False
-    return view.shares.get(its, 0) * 2 > len(view.asked.roots) or (view.shares.get(its, 0) > 0 and "answer" in kinds)
+    is_answer = any(lists[kind] == "answer" and begin < rival.start for begin, _, kind in page.hits(its))
+    return share.get(its, 0) * 2 > len(view.asked.roots) or (share.get(its, 0) > 0 and is_answer)
 
 
 def _content(view: Scene, mention: Mention, sentence: int) -> list[str]:
