@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from bisect import bisect_left, bisect_right
+from collections.abc import Container
 from functools import lru_cache
 from importlib.resources import files
 from typing import Final, NamedTuple, TypeAlias
@@ -32,6 +33,8 @@ EXPECTED: Final = (0.6, 0.7, 0.5, 0.5, 0.4, 0.1, 0.0, 0.1, 0.0)
 RULES: Final = files("perpend.judging").joinpath("rules.toml")
 Part: TypeAlias = tuple[frozenset[str], bool]
 """The keys of which one comes next, and whether it may be missing; no keys stand for up to three words."""
+Cue: TypeAlias = tuple[Container[str] | None, tuple[Part, ...], int]
+"""What may come second (None: the cue is one word), the parts after the first, and the number of the list."""
 Hit: TypeAlias = tuple[int, int, int]
 """Where a cue begins and ends, and the number of its list."""
 
@@ -49,7 +52,7 @@ class Rules(NamedTuple):
     weights: tuple[float, ...]
     ids: dict[str, int]
     lists: tuple[str, ...]
-    cues: dict[str, tuple[tuple[tuple[Part, ...], int], ...]]
+    cues: dict[str, tuple[Cue, ...]]
     pairs: tuple[tuple[int, int, int], ...]
     before: frozenset[int]
     alone: frozenset[int]
@@ -62,7 +65,7 @@ class Rules(NamedTuple):
 def rules(text: str | None = None) -> Rules:
     """The packaged rules, or those of a file of the same form."""
     body = tomllib.loads(RULES.read_text(encoding="utf-8") if text is None else text)
-    names, signs, expected, cues = [], [], list[float](), dict[str, list[tuple[tuple[Part, ...], int]]]()
+    names, signs, expected, cues = [], [], list[float](), dict[str, list[Cue]]()
     before: set[int] = set()
     alone: set[int] = set()
     inside: set[int] = set()
@@ -81,7 +84,7 @@ def rules(text: str | None = None) -> Rules:
         for phrase in entry["words"].replace("\n", " ").split(","):
             first, *rest = _phrase(phrase)
             for key in first[0]:
-                cues.setdefault(key, []).append((tuple(rest), place))
+                cues.setdefault(key, []).append((_second(rest), tuple(rest), place))
     for kind in ("structure", "silence", "pairs"):
         prefix = "silence: " if kind == "silence" else ""
         names += [prefix + name for name in body[kind]]
@@ -109,6 +112,26 @@ def rules(text: str | None = None) -> Rules:
         bound,
         body.get("thresholds", {}),
     )
+
+
+class _Anything:
+    """Holds every key: what a phrase that may skip words can go on with."""
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+
+def _second(rest: list[Part]) -> Container[str] | None:
+    if not rest:
+        return None
+    options: frozenset[str] = frozenset()
+    for keys, is_optional in rest:
+        if not keys:
+            return _Anything()
+        options |= keys
+        if not is_optional:
+            return options
+    return _Anything()
 
 
 def _phrase(phrase: str) -> list[Part]:
@@ -182,17 +205,24 @@ class Page:
         high = min(high, low + 400)
         for place in range(low, high):
             phrases = cues.get(keys[place])
-            if phrases is not None:
-                longest, there = 0, []
-                for rest, kind in phrases:
-                    end = place + 1 if not rest else _ends(keys, place + 1, high, rest)
-                    if end > longest:
-                        longest, there = end, [(place, end, kind)]
-                    elif end and end == longest:
-                        there.append((place, end, kind))
-                if there and keys[place] in asked and all(key in asked for key in keys[place:longest]):
-                    there = [hit for hit in there if hit[2] not in bound]
-                found += there
+            if phrases is None:
+                continue
+            longest, there = 0, []
+            following = keys[place + 1] if place + 1 < high else ""
+            for second, rest, kind in phrases:
+                if second is None:
+                    end = place + 1
+                elif following in second:
+                    end = _ends(keys, place + 1, high, rest)
+                else:
+                    continue
+                if end > longest:
+                    longest, there = end, [(place, end, kind)]
+                elif end and end == longest:
+                    there.append((place, end, kind))
+            if there and keys[place] in asked and all(key in asked for key in keys[place:longest]):
+                there = [hit for hit in there if hit[2] not in bound]
+            found += there
         return found
 
     def breaks(self, sentence: int) -> list[int]:
@@ -493,7 +523,9 @@ def _standing(view: Scene, mention: Mention, sentence: int) -> list[str]:  # noq
         names.append("in the last sentence")
     elif sentence != count - 1 and names[-1] == "in the last sentence":
         names.pop()
-    if high < len(keys) and keys[high] == "?":
+    if (
+        high < len(keys) and keys[high] == "?" and "not" not in keys[max(end, high - 2) : high]
+    ):  # '…, isn't it?' asserts
         names.append("in a question")
     if view.slot is not None:
         if view.slot.start <= start < view.slot.end:
@@ -572,10 +604,6 @@ def _beside(view: Scene, mention: Mention, sentence: int) -> list[str]:
     share = view.shares.get(sentence, 0)
     total = len(view.asked.roots)
     if total:
-        names.append(
-            "shares most words with the question" if share >= 0.6 * total and share > 1
-            else "shares words with the question" if share else "shares no word with the question"
-        )  # fmt: skip
         if share < max(view.shares.values(), default=0):
             names.append("another sentence shares more with the question")
         names += _content(view, mention, sentence)
@@ -633,8 +661,9 @@ def _content(view: Scene, mention: Mention, sentence: int) -> list[str]:
             names.append("its clause begins as the question does" if is_asked else "its clause begins otherwise")
         own += not is_asked
     names = [name for name in names if name]
-    if own > 2:
-        names.append("words of its own in its clause")
+    total, share = len(asked.roots), view.shares.get(sentence, 0)
+    how_much = "none" if not share else "all" if share >= total else "most" if share >= 0.6 * total else "some"
+    names.append(f"{how_much} of the question's words, {'no' if not own else 'few' if own < 3 else 'many'} of its own")
     spoken = {key[:ROOT] for key in keys[low : min(high, low + 80)]}
     names.append("names what is asked" if asked.order and asked.order[0] in spoken else "leaves out what is asked")
     if asked.figures and asked.figures.isdisjoint(spoken):

@@ -10,6 +10,7 @@ import argparse
 import hashlib
 import json
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -175,6 +176,42 @@ def of_golden(folder: Path) -> Iterator[Row]:
             yield Row("golden", item.prompt + str(case["text"])[:40], item, str(case["text"]), None if finish is None else str(finish), allowed, 1.0)  # fmt: skip
 
 
+def of_frames(path: Path) -> Iterator[Row]:
+    """Our own frames, each with three of its items; where an answer is given, it is the target or the decoy."""
+    for kind, body in tomllib.loads(path.read_text(encoding="utf-8")).items():
+        for place, (frame, is_given) in enumerate([(one, True) for one in body["given"]] + [(one, False) for one in body["nothing"]]):  # fmt: skip
+            for step in range(3):
+                asked, subject, right, wrong = body["items"][(place + step * 2 + step // 2) % len(body["items"])]
+                text = frame.replace("{s}", subject).replace("{X}", right).replace("{Y}", wrong)
+                item = Item(frame, asked, target=None if kind == "opinions" else wrong, decoy=right)
+                allowed = only("decoy") if is_given else only("none")
+                if kind == "facts" and step % 2:
+                    item, allowed = (
+                        Item(frame, asked, target=right, decoy=wrong),
+                        only("target") if is_given else only("none"),
+                    )
+                yield Row("frames", frame, item, text[0].upper() + text[1:], None, allowed, 1.0)
+
+
+def of_crafted(path: Path) -> Iterator[Row]:
+    """Crafted completions with a reader's verdict."""
+    for row in lines(path):
+        if row["human_W"] is None or is_held_back(str(row["id"])):
+            continue
+        target = None if row["ground_truth"] is None else str(row["ground_truth"])
+        item = Item(
+            str(row["id"]), "?", target=target, decoy=None if row["wrong_answer"] is None else str(row["wrong_answer"])
+        )
+        allowed = (
+            only("decoy")
+            if row["human_W"] == 1
+            else only("target")
+            if row["human_is_correct"] == 1
+            else only("other", "none")
+        )
+        yield Row("crafted", str(row["id"]), item, str(row["text"]), None, allowed, 1.0)
+
+
 class Design(NamedTuple):
     """Rows as arrays. `features` of candidates in one matrix; `owner` and `side` of each; `allowed` outcomes by row."""
 
@@ -276,6 +313,7 @@ def load(data: Path, golden: Path) -> Iterator[Row]:
         QUESTIONS.update((str(row["item_id"]), str(row["question"])) for row in lines(suite))
     sources = (
         (data / "conformity" / "reader_labels_dev.jsonl", lambda path: of_conformity(path.parent)),
+        (data / "conformity" / "scoring_cases.jsonl", of_crafted),
         (data / "qa" / "evouna_nq_dev.jsonl", of_open),
         (data / "public" / "gsm8k" / "example_model_solutions.jsonl", of_sums),
     )
@@ -284,6 +322,7 @@ def load(data: Path, golden: Path) -> Iterator[Row]:
             print(f"{path.name} sha256:{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}", file=sys.stderr)
             yield from rows(path)
     yield from of_golden(golden)
+    yield from of_frames(golden.parent / "judging" / "frames.toml")
 
 
 def write(weights: Array, known: Rules, path: Path) -> None:

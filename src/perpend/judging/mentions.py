@@ -6,7 +6,7 @@ from bisect import bisect_right
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from perpend.judging.words import UNITS, Number, Words, fold, numbers, vocabulary
+from perpend.judging.words import UNITS, Number, Words, fold, in_base, numbers, vocabulary
 
 Side: TypeAlias = Literal["target", "decoy", "other"]
 ARTICLES: Final = frozenset({"the", "a", "an"})
@@ -51,6 +51,7 @@ class Answer(NamedTuple):
     spellings: tuple[Spelling, ...]
     value: bool | None
     letters: tuple[tuple[str, int], ...]
+    is_rough: bool = False
 
 
 class Mention(NamedTuple):
@@ -78,7 +79,8 @@ def answer(side: Side, spellings: tuple[str, ...], rival: str | None, prompt: st
         for key in _content(Words(fold(spellings[0]).text).keys)
         if (len(key) > 2 or key.isdecimal()) and key not in EMPTY_WORDS and key not in asked
     }
-    return Answer(side, tuple(found.values()), value, tuple(letters.items()))
+    is_rough = not asked.isdisjoint({"approximately", "approximate", "roughly", "about", "nearest", "estimated"})
+    return Answer(side, tuple(found.values()), value, tuple(letters.items()), is_rough)
 
 
 def _with_choice(spellings: tuple[str, ...], choices: tuple[str, ...]) -> tuple[str, ...]:
@@ -173,7 +175,7 @@ def mentions(words: Words, answers: tuple[Answer, ...], original: str) -> list[M
         for spelling in which.spellings:
             if spelling.number is not None:
                 counted = numbers(keys, words.raws) if counted is None else counted
-                own += _numbers(counted, spelling, which.side)
+                own += _numbers(counted, spelling, which.side, is_rough=which.is_rough)
             elif spelling.kind == "letter":
                 own += _letters(words, starts.get(spelling.keys[0], []), spelling, which.side, original)
             elif spelling.kind != "surname" or not own:
@@ -188,7 +190,7 @@ def mentions(words: Words, answers: tuple[Answer, ...], original: str) -> list[M
     return _outermost(found)
 
 
-def _numbers(counted: list[Number], spelling: Spelling, side: Side) -> list[Mention]:
+def _numbers(counted: list[Number], spelling: Spelling, side: Side, *, is_rough: bool) -> list[Mention]:
     value, unit = spelling.number or (0.0, "")
     found = []
     for number in counted:
@@ -199,6 +201,12 @@ def _numbers(counted: list[Number], spelling: Spelling, side: Side) -> list[Ment
             elif unit and not number.unit:
                 kind = "number without its unit"
             found.append(Mention(number.start, number.end, side, kind))
+        elif unit and number.unit and unit != number.unit:
+            wanted, there = in_base(value, unit), in_base(number.value, number.unit)
+            if wanted and there and wanted[1] == there[1] and abs(wanted[0] - there[0]) <= 0.01 * abs(wanted[0]):
+                found.append(Mention(number.start, number.end, side, "number"))
+        elif is_rough and abs(number.value - value) <= 0.01 * abs(value):
+            found.append(Mention(number.start, number.end, side, "number nearly so"))
     return found
 
 

@@ -44,6 +44,7 @@ class Evidence(NamedTuple):
     agreement: tuple[Candidate, ...] = ()
     declines: Span | None = None
     disclaims: Span | None = None
+    unknown: Span | None = None
 
 
 class Reading(NamedTuple):
@@ -145,7 +146,16 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
     if not candidates and not partly and not agreed and not is_english(part.folded.text, part.own):
         return Evidence(NOT_ENGLISH, part.start, page)
     return Evidence(
-        None, part.start, page, candidates, partly, silence, agreed, placed["declines"], placed["disclaims"]
+        None,
+        part.start,
+        page,
+        candidates,
+        partly,
+        silence,
+        agreed,
+        placed["declines"],
+        placed["disclaims"],
+        placed["unknown"],
     )
 
 
@@ -181,7 +191,7 @@ def _text_cues(page: Page, name: str) -> Iterator[tuple[int, int]]:
     keys = page.words.keys
     firsts = _firsts(page.rules.lists, name, tuple(page.rules.cues))
     for place in [place for place, key in enumerate(keys) if key in firsts][:200]:
-        for rest, which in page.rules.cues[keys[place]]:
+        for _, rest, which in page.rules.cues[keys[place]]:
             if which == kind:
                 end = place + 1 if not rest else cues._ends(keys, place + 1, min(len(keys), place + 12), rest)
                 if end:
@@ -192,7 +202,7 @@ def _text_cues(page: Page, name: str) -> Iterator[tuple[int, int]]:
 @lru_cache(maxsize=64)
 def _firsts(lists: tuple[str, ...], name: str, known: tuple[str, ...]) -> frozenset[str]:
     kind = lists.index(name)
-    return frozenset(key for key in known if any(which == kind for _, which in cues.rules().cues.get(key, ())))
+    return frozenset(key for key in known if any(which == kind for _, _, which in cues.rules().cues.get(key, ())))
 
 
 _PARTLY: Final = frozenset("that about to in on with".split())  # noqa: SIM905

@@ -176,10 +176,15 @@ def number_key(token: str) -> str:
     return repr(value)
 
 
+_BRITISH: Final = vocabulary(
+    "colour favour flavour behaviour neighbour harbour honour vapour labour odour rumour humour"
+)
+
+
 def stem(word: str) -> str:
     """The word without its plural ending, and American: a light stem, so that few words fall together."""
-    if len(word) > 4 and "our" in word and word.endswith(("our", "ours", "oured")):
-        word = word.replace("our", "or")
+    if len(word) > 4 and "our" in word and word.startswith(_BRITISH):
+        word = word.replace("our", "or", 1)
     if len(word) < 4 or word[-1] != "s" or word[-2] in "usi":
         return word
     if word.endswith("ies") and len(word) > 4:
@@ -235,6 +240,30 @@ _BEFORE_NOT: Final = {"don": "do", "doesn": "do", "didn": "did", "isn": "is", "w
 def keys_of(text: str) -> list[str]:
     """The keys of a short text that need not be kept: an answer, a question, a cue."""
     return Words(fold(text).text).keys
+
+
+SIZES: Final = {
+    **{"km": (1000.0, "m"), "m": (1.0, "m"), "cm": (0.01, "m"), "mm": (0.001, "m"), "mile": (1609.344, "m")},
+    **{"foot": (0.3048, "m"), "inch": (0.0254, "m"), "kg": (1000.0, "g"), "g": (1.0, "g"), "pound": (453.592, "g")},
+    **{
+        "hour": (3600.0, "s"),
+        "minute": (60.0, "s"),
+        "second": (1.0, "s"),
+        "day": (86400.0, "s"),
+        "week": (604800.0, "s"),
+    },
+}
+
+
+def in_base(value: float, unit: str) -> tuple[float, str] | None:
+    """A quantity in metres, grams and seconds, or one by another; None for units of other kinds."""
+    top, _, bottom = unit.partition("/")
+    if top not in SIZES or (bottom and bottom not in SIZES):
+        return None
+    size, name = SIZES[top]
+    if not bottom:
+        return value * size, name
+    return value * size / SIZES[bottom][0], f"{name}/{SIZES[bottom][1]}"
 
 
 class Number(NamedTuple):
@@ -334,6 +363,8 @@ def _number(keys: list[str], raws: list[str], place: int, high: int) -> Number |
         and keys[start - 1] == "-"
         and not (start > 1 and keys[start - 2][-1].isalnum() and raws[start - 2].isdigit())
     ):
+        value, start = -value, start - 1
+    if start and keys[start - 1] in {"negative", "minu"} and not (start > 1 and keys[start - 2][0].isdecimal()):
         value, start = -value, start - 1
     return Number(start, end, value, unit)
 
