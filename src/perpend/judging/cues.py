@@ -27,8 +27,9 @@ ZONES: Final = (
     "in the sentence before",
     "in the sentence after",
     "later",
+    "opening the sentence",
 )
-EXPECTED: Final = (0.6, 0.7, 0.5, 0.5, 0.4, 0.1, 0.0, 0.1, 0.0)
+EXPECTED: Final = (0.6, 0.7, 0.5, 0.5, 0.5, 0.3, 0.0, 0.3, 0.0, 0.0)
 """How much of what a reader expects of a list the fit starts from, in each zone."""
 RULES: Final = files("perpend.judging").joinpath("rules.toml")
 Part: TypeAlias = tuple[frozenset[str], bool]
@@ -481,6 +482,8 @@ def _zones(page: Page, mention: Mention, sentence: int) -> set[int]:
             if stop >= left:
                 found.add(at)
             found.add(at + (1 if begin >= first or stop >= first else 2))
+            if begin <= low + 3:
+                found.add(at + 9)
         elif begin >= end and kind not in page.rules.before:
             if begin <= right:
                 found.add(at + 3)
@@ -565,7 +568,7 @@ def _beside(view: Scene, mention: Mention, sentence: int) -> list[str]:
     """What else is named: rivals, and in which order."""
     names, page = [], view.page
     side, start, end = mention.side, mention.start, mention.end
-    low, high = page.starts[sentence], page.ends[sentence]
+    low, high, keys = page.starts[sentence], page.ends[sentence], page.words.keys
     rivals = [one for one in view.mentions if one.side != side]
     own = len(view.mentions) - len(rivals)
     if not rivals:
@@ -588,6 +591,8 @@ def _beside(view: Scene, mention: Mention, sentence: int) -> list[str]:
         elif rival.start >= end:
             names.append("a rival after it in its sentence")
     later = [rival for rival in rivals if rival.start >= high]
+    if any(_is_joined(keys, rival, mention) for rival in rivals if low <= rival.start < high):
+        names.append("listed beside a rival")
     turn = page.rules.ids["turn right before"] // len(ZONES)
     for rival in later[:6]:
         its = page.sentence(rival.start)
@@ -610,6 +615,12 @@ def _beside(view: Scene, mention: Mention, sentence: int) -> list[str]:
         if view.asked.verb in {key[:ROOT] for key in page.words.keys[low : min(high, low + 80)]}:
             names.append("repeats the question's verb")
     return names
+
+
+def _is_joined(keys: list[str], rival: Mention, mention: Mention) -> bool:
+    """Whether nothing but a comma, 'and' or 'or' stands between two mentions."""
+    between = keys[min(rival.end, mention.end) : max(rival.start, mention.start)]
+    return 0 < len(between) < 4 and all(key in {",", "and", "or", "the", "a"} for key in between)
 
 
 def _is_claim(page: Page, mention: Mention) -> bool:
