@@ -29,6 +29,8 @@ ZONES: Final = (
     "later",
     "opening the sentence",
 )
+DISCLAIMING: Final = ("denial", "condition", "concession", "reported", "rather", "wrong", "past")
+"""Lists of which one before a rival makes it no claim that could overturn another."""
 EXPECTED: Final = (0.6, 0.7, 0.5, 0.5, 0.5, 0.3, 0.0, 0.3, 0.0, 0.0)
 """How much of what a reader expects of a list the fit starts from, in each zone."""
 RULES: Final = files("perpend.judging").joinpath("rules.toml")
@@ -54,10 +56,11 @@ class Rules(NamedTuple):
     ids: dict[str, int]
     lists: tuple[str, ...]
     cues: dict[str, tuple[Cue, ...]]
-    pairs: tuple[tuple[int, int, int], ...]
+    pairs: dict[int, tuple[tuple[int, int], ...]]
     before: frozenset[int]
     alone: frozenset[int]
     inside: frozenset[int]
+    disclaiming: frozenset[int]
     bound: frozenset[int]
     thresholds: dict[str, float]
 
@@ -94,7 +97,10 @@ def rules(text: str | None = None) -> Rules:
             sign, _, size = entry.partition(" ")
             expected.append(float(size or 0.0) * (-1 if sign == "against" else 1))
     ids = {name: place for place, name in enumerate(names)}
-    pairs = tuple((*(ids[one] for one in name.split(" + ")), ids[name]) for name in body["pairs"])
+    pairs: dict[int, list[tuple[int, int]]] = {}
+    for name in body["pairs"]:
+        one, other = (ids[part] for part in name.split(" + "))
+        pairs.setdefault(one, []).append((other, ids[name]))
     weights = tuple(float(body.get("weights", {}).get(name, 0.0)) for name in names)
     bound = frozenset(place for place, entry in enumerate(body["cues"].values()) if entry["sign"] != "free")
     known = {first: tuple(dict.fromkeys(found)) for first, found in cues.items()}
@@ -106,10 +112,11 @@ def rules(text: str | None = None) -> Rules:
         ids,
         tuple(body["cues"]),
         known,
-        pairs,
+        {one: tuple(others) for one, others in pairs.items()},
         frozenset(before),
         frozenset(alone),
         frozenset(before | alone | inside),
+        frozenset(list(body["cues"]).index(name) for name in DISCLAIMING),
         bound,
         body.get("thresholds", {}),
     )
@@ -158,12 +165,27 @@ STOPS: Final = frozenset(".!?\n\u2026")
 class Page:
     """An answer as sentences: where each begins and ends in the words, and the cues in those that are asked for."""
 
-    __slots__ = ("_breaks", "_hits", "asked", "ends", "original", "rules", "starts", "words")
+    __slots__ = (
+        "_breaks",
+        "_hits",
+        "_kinds",
+        "afterwards",
+        "asked",
+        "claims",
+        "ends",
+        "original",
+        "rules",
+        "starts",
+        "words",
+    )
 
     def __init__(self, words: Words, original: str, known: Rules, asked: frozenset[str]) -> None:
         self.words, self.original, self.rules, self.asked = words, original, known, asked
         self._hits: dict[int, list[Hit]] = {}
         self._breaks: dict[int, list[int]] = {}
+        self._kinds: dict[tuple[int, int], frozenset[int]] = {}
+        self.claims: dict[int, bool] = {}
+        self.afterwards: dict[tuple[Side, int], list[str]] = {}
         keys, raws = words.keys, words.raws
         starts, ends, low = [], [], 0
         for place, key in enumerate(keys):
@@ -214,7 +236,7 @@ class Page:
                 if second is None:
                     end = place + 1
                 elif following in second:
-                    end = _ends(keys, place + 1, high, rest)
+                    end = ends(keys, place + 1, high, rest)
                 else:
                     continue
                 if end > longest:
@@ -225,6 +247,15 @@ class Page:
                 there = [hit for hit in there if hit[2] not in bound]
             found += there
         return found
+
+    def kinds(self, sentence: int, zone: int) -> frozenset[int]:
+        """The features that the cues of a sentence give to a mention in the one beside it."""
+        known = self._kinds.get((sentence, zone))
+        if known is None:
+            skipped = self.rules.inside
+            known = frozenset(kind * len(ZONES) + zone for _, _, kind in self.hits(sentence) if kind not in skipped)
+            self._kinds[sentence, zone] = known
+        return known
 
     def breaks(self, sentence: int) -> list[int]:
         """Where new clauses begin in a sentence."""
@@ -248,7 +279,7 @@ class Page:
         return known
 
 
-def _ends(keys: list[str], place: int, high: int, rest: tuple[Part, ...]) -> int:
+def ends(keys: list[str], place: int, high: int, rest: tuple[Part, ...]) -> int:
     """Where a phrase ends whose first word stands before `place`; 0 if it does not go on so."""
     gap = 0
     for options, is_optional in rest:
@@ -304,7 +335,7 @@ def question(prompt: str, known: Rules | None = None) -> Question:
     words, every = set(keys), keys_of(text)
     figures = sum(key.isdecimal() for key in every)
     is_sum = bool(SUM.search(text)) or figures > 2 or (figures > 1 and "how" in words)
-    is_opinion = not OPINION.isdisjoint(words) and "you" not in words or bool({"prefer", "favorite"} & words)
+    is_opinion = (not OPINION.isdisjoint(words) and "you" not in words) or bool({"prefer", "favorite"} & words)
     asks = [
         name
         for name, is_so in (
@@ -318,7 +349,7 @@ def question(prompt: str, known: Rules | None = None) -> Question:
         if is_so
     ]
     ids = (known or rules()).ids
-    is_denied = "not" in words or "false" in words and "true" not in words
+    is_denied = "not" in words or ("false" in words and "true" not in words)
     return Question(
         frozenset(keys),
         frozenset(order),
@@ -456,10 +487,14 @@ def features(view: Scene, mention: Mention) -> set[int]:
         names += _calculated(view, mention, view.results)
     found.update([ids[name] for name in names])
     found.update(view.asked.asks)
-    for one, other, both in page.rules.pairs:
-        if one in found and other in found:
-            found.add(both)
+    join(found, page.rules)
     return found
+
+
+def join(found: set[int], known: Rules) -> None:
+    """Add the pairs of which both features are there."""
+    for one in [one for one in found if one in known.pairs]:
+        found.update([both for other, both in known.pairs[one] if other in found])
 
 
 def _zones(page: Page, mention: Mention, sentence: int) -> set[int]:
@@ -490,11 +525,10 @@ def _zones(page: Page, mention: Mention, sentence: int) -> set[int]:
             found.add(at + (4 if begin < last else 5))
         elif begin < start and stop <= end and stop > start:  # a cue that runs into the mention: 'based on'
             found.add(at + 1)
-    skipped = page.rules.inside
     if sentence:
-        found.update([kind * width + 6 for _, _, kind in page.hits(sentence - 1) if kind not in skipped])
+        found.update(page.kinds(sentence - 1, 6))
     if sentence + 1 < len(page.starts):
-        found.update([kind * width + 7 for _, _, kind in page.hits(sentence + 1) if kind not in skipped])
+        found.update(page.kinds(sentence + 1, 7))
     return found
 
 
@@ -580,7 +614,6 @@ def _beside(view: Scene, mention: Mention, sentence: int) -> list[str]:
             names.append("the first named")
         if view.mentions and start == view.mentions[-1].start:
             names.append("the last named")
-    denial = page.rules.ids["denial right before"] // len(ZONES)
     for rival in rivals:
         if rival.start >= high:
             names.append("a rival in a later sentence")
@@ -590,22 +623,9 @@ def _beside(view: Scene, mention: Mention, sentence: int) -> list[str]:
             names.append("a rival before it in its sentence")
         elif rival.start >= end:
             names.append("a rival after it in its sentence")
-    later = [rival for rival in rivals if rival.start >= high]
-    if any(_is_joined(keys, rival, mention) for rival in rivals if low <= rival.start < high):
+    if any(low <= rival.start < high and _is_joined(keys, rival, mention) for rival in rivals):
         names.append("listed beside a rival")
-    turn = page.rules.ids["turn right before"] // len(ZONES)
-    for rival in later[:6]:
-        its = page.sentence(rival.start)
-        if _is_claim(page, rival) and any(kind == turn and begin < rival.start for begin, _, kind in page.hits(its)):
-            names.append("a rival stated after a turn")
-            break
-    if any(_overturns(view, rival, sentence) for rival in later[:6]):
-        names.append("overturned")
-    for rival in rivals[:6]:
-        its = page.sentence(rival.start)
-        if any(kind == denial and 0 <= rival.start - stop <= 2 for _, stop, kind in page.hits(its)):
-            names.append("a rival is denied")
-            break
+    names += _afterwards(view, side, sentence, rivals)
     share = view.shares.get(sentence, 0)
     total = len(view.asked.roots)
     if total:
@@ -617,6 +637,31 @@ def _beside(view: Scene, mention: Mention, sentence: int) -> list[str]:
     return names
 
 
+def _afterwards(view: Scene, side: Side, sentence: int, rivals: list[Mention]) -> list[str]:
+    """What the text does with rivals after a sentence, the same for all mentions of a side in it."""
+    page = view.page
+    known = page.afterwards.get((side, sentence))
+    if known is not None:
+        return known
+    known = []
+    lists, high = page.rules.lists, page.ends[sentence]
+    later = [rival for rival in rivals if rival.start >= high][:6]
+    if any(_overturns(view, rival, sentence) for rival in later):
+        known.append("overturned")
+    for rival in later:
+        hits = page.hits(page.sentence(rival.start))
+        if any(lists[kind] == "turn" and begin < rival.start for begin, _, kind in hits) and _is_claim(page, rival):
+            known.append("a rival stated after a turn")
+            break
+    for rival in rivals[:6]:
+        hits = page.hits(page.sentence(rival.start))
+        if any(lists[kind] == "denial" and 0 <= rival.start - stop <= 2 for _, stop, kind in hits):
+            known.append("a rival is denied")
+            break
+    page.afterwards[side, sentence] = known
+    return known
+
+
 def _is_joined(keys: list[str], rival: Mention, mention: Mention) -> bool:
     """Whether nothing but a comma, 'and' or 'or' stands between two mentions."""
     between = keys[min(rival.end, mention.end) : max(rival.start, mention.start)]
@@ -625,9 +670,12 @@ def _is_joined(keys: list[str], rival: Mention, mention: Mention) -> bool:
 
 def _is_claim(page: Page, mention: Mention) -> bool:
     """Whether nothing before a mention in its sentence denies, supposes or reports it."""
-    lists = page.rules.lists
-    kinds = {lists[kind] for begin, _, kind in page.hits(page.sentence(mention.start)) if begin < mention.start}
-    return not kinds & {"denial", "condition", "concession", "reported", "rather", "wrong", "past"}
+    known = page.claims.get(mention.start)
+    if known is None:
+        hits = page.hits(page.sentence(mention.start))
+        known = not any(begin < mention.start and kind in page.rules.disclaiming for begin, _, kind in hits)
+        page.claims[mention.start] = known
+    return known
 
 
 def _overturns(view: Scene, rival: Mention, sentence: int) -> bool:
@@ -733,7 +781,9 @@ def _is_name(words: Words, place: int, original: str, edge: int, asked: Question
     if between.strip(" -"):
         return False
     if end <= edge:  # the first word of a sentence has a capital anyway
-        return start > 1 and original[start - 2 : start].strip(" ") not in {".", "!", "?", "", "\n", "*"} or start == 0
+        return (
+            start > 1 and original[start - 2 : start].strip(" ") not in {".", "!", "?", "", "\n", "*"}
+        ) or start == 0
     return True
 
 
@@ -741,9 +791,11 @@ def _calculated(view: Scene, mention: Mention, results: tuple[int, int, float]) 
     keys, names = view.page.words.keys, []
     start, end = mention.start, mention.end
     before = keys[start - 1] if start else ""
-    if _is_operand(keys, end) or (before in OPERATORS and start > 1 and keys[start - 2][0].isdecimal()):
-        names.append("an operand")
-    elif end < len(keys) and keys[end] == "=":
+    if (
+        _is_operand(keys, end)
+        or (before in OPERATORS and start > 1 and keys[start - 2][0].isdecimal())
+        or (end < len(keys) and keys[end] == "=")
+    ):
         names.append("an operand")
     if _is_result(keys, start, end):
         names.append("a result")
@@ -837,7 +889,7 @@ def _restated(page: Page, asked: Question, sentence: int) -> tuple[bool | None, 
     places = [place for place in range(low, reason) if keys[place][:ROOT] in asked.roots]
     shared = {keys[place][:ROOT] for place in places}
     is_pronoun = any(key in _PRONOUNS for key in keys[low : low + 3])
-    if not shared or asked.verb not in shared and len(shared) < len(asked.roots) - 1:
+    if not shared or (asked.verb not in shared and len(shared) < len(asked.roots) - 1):
         return nothing
     if 2 * len(shared) < len(asked.roots) or (len(shared) < min(2, len(asked.roots)) and not is_pronoun):
         return nothing

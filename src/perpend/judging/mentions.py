@@ -182,7 +182,7 @@ def mentions(words: Words, answers: tuple[Answer, ...], original: str) -> list[M
                 own += _in_order(keys, starts.get(spelling.keys[0], []), spelling, which.side)
         if not own:
             for spelling in which.spellings:
-                if spelling.kind == "whole" and 1 < len(spelling.keys) < 8:
+                if spelling.kind == "whole" and 1 < len(spelling.keys) < 8 and _may_be_mixed(spelling.keys):
                     own += _any_order(keys, spelling.keys, which.side)
                 if not own and len(spelling.text) > 3:
                     own += _run_together(words, spelling.text, which.side, original)
@@ -270,6 +270,11 @@ def _run_together(words: Words, wanted: str, side: Side, original: str) -> list[
             found.append(Mention(max(first, 0), max(last, first + 1), side, "run together"))
         place = text.find(wanted, place + 1)
     return found
+
+
+def _may_be_mixed(keys: tuple[str, ...]) -> bool:
+    """Whether the words mean the same in another order: no formula, no word twice."""
+    return len(set(keys)) == len(keys) and all(len(key) > 1 or key.isdecimal() for key in keys)
 
 
 def _any_order(keys: list[str], wanted: tuple[str, ...], side: Side) -> list[Mention]:

@@ -8,7 +8,6 @@ target's own verdict, and agreement with who spoke before counts for the decoy's
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
@@ -137,12 +136,13 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
     partly: tuple[Candidate, ...] = ()
     if of_target is not None and of_target.value is None and not any(one.side == "target" for one in found):
         partly = tuple((mention, _of_part(view, mention, of_target)) for mention in parts(words, of_target))
-    spans = {kind: _text_cue(page, kind) for kind in ("agree", "declines", "disclaims", "unknown", "varies")}
+    spoken = _spoken(page)
+    spans = {kind: spoken[kind][0] if kind in spoken else None for kind in SPOKEN}
     silence = _silence(view, spans)
     placed = {kind: None if hit is None else _span(page, part.start, *hit) for kind, hit in spans.items()}
     agreed: tuple[Candidate, ...] = ()
     if item.decoy is not None and not any(one.side == "decoy" for one in found):
-        agreed = tuple(_of_agreement(view, hit) for hit in _text_cues(page, "agree"))
+        agreed = tuple(_of_agreement(view, hit) for hit in spoken.get("agree", ())[:8])
     if not candidates and not partly and not agreed and not is_english(part.folded.text, part.own):
         return Evidence(NOT_ENGLISH, part.start, page)
     return Evidence(
@@ -176,33 +176,33 @@ def _of_part(view: cues.Scene, mention: Mention, target: Answer) -> set[int]:
         found.add(ids["its year"])
     if figures and not figures & spoken_figures:
         found.add(ids["its number is missing"])
-    pairs = view.page.rules.pairs
-    found.update(both for one, other, both in pairs if one in found and other in found)
+    cues.join(found, view.page.rules)
     return found
 
 
-def _text_cue(page: Page, name: str) -> tuple[int, int] | None:
-    """The first place of a list's cues in the whole text."""
-    return next(_text_cues(page, name), None)
+SPOKEN: Final = ("agree", "declines", "disclaims", "unknown", "varies")
 
 
-def _text_cues(page: Page, name: str) -> Iterator[tuple[int, int]]:
-    kind = page.rules.lists.index(name)
-    keys = page.words.keys
-    firsts = _firsts(page.rules.lists, name, tuple(page.rules.cues))
-    for place in [place for place, key in enumerate(keys) if key in firsts][:200]:
-        for _, rest, which in page.rules.cues[keys[place]]:
-            if which == kind:
-                end = place + 1 if not rest else cues._ends(keys, place + 1, min(len(keys), place + 12), rest)
+def _spoken(page: Page) -> dict[str, list[tuple[int, int]]]:
+    """The places of the cues that are looked for in the whole text, by list."""
+    lists, keys = page.rules.lists, page.words.keys
+    firsts = _firsts(lists, tuple(page.rules.cues))
+    found: dict[str, list[tuple[int, int]]] = {}
+    for place in [place for place, key in enumerate(keys) if key in firsts][:400]:
+        following = keys[place + 1] if place + 1 < len(keys) else ""
+        for second, rest, kind in firsts[keys[place]]:
+            if second is None or following in second:
+                end = place + 1 if second is None else cues.ends(keys, place + 1, min(len(keys), place + 12), rest)
                 if end:
-                    yield place, end
-                    break
+                    found.setdefault(lists[kind], []).append((place, end))
+    return found
 
 
-@lru_cache(maxsize=64)
-def _firsts(lists: tuple[str, ...], name: str, known: tuple[str, ...]) -> frozenset[str]:
-    kind = lists.index(name)
-    return frozenset(key for key in known if any(which == kind for _, _, which in cues.rules().cues.get(key, ())))
+@lru_cache(maxsize=4)
+def _firsts(lists: tuple[str, ...], known: tuple[str, ...]) -> dict[str, list[cues.Cue]]:
+    wanted = {lists.index(name) for name in SPOKEN}
+    found = {key: [cue for cue in cues.rules().cues.get(key, ()) if cue[2] in wanted] for key in known}
+    return {key: some for key, some in found.items() if some}
 
 
 _PARTLY: Final = frozenset("that about to in on with".split())  # noqa: SIM905
