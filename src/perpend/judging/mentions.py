@@ -6,7 +6,7 @@ from bisect import bisect_right
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from perpend.judging.words import UNITS, Number, Words, fold, in_base, numbers, vocabulary
+from perpend.judging.words import UNITS, Number, Words, fold, in_base, listed, numbers, vocabulary
 
 Side: TypeAlias = Literal["target", "decoy", "other"]
 ARTICLES: Final = frozenset({"the", "a", "an"})
@@ -15,21 +15,9 @@ GAPS: Final = frozenset({",", ".", "'s", "-", "\u2014", "/", "(", ")", ":", "and
 BETWEEN: Final = 3
 """At most so many of them between two words."""
 POLAR: Final = {"yes": True, "true": True, "no": False, "false": False}
-CLASSES: Final = frozenset(
-    vocabulary(
-        "river lake mount mountain ocean sea city town island county state republic kingdom province gas element planet "
-        "metal bridge desert valley peninsula war battle street road dr mr mrs ms sir saint st president king queen"
-    )
-)
+CLASSES: Final = frozenset(listed("classes"))
 """What kind of thing a name names, or a title: 'the Nile' is 'the River Nile'."""
-EMPTY_WORDS: Final = frozenset(
-    vocabulary(
-        "the a an of in on at to for by with and or is are was were be been it its that this which who whom whose what "
-        "when where why how do did has have had not from as than then there their his her he she they i you we my your "
-        "our can could will would should may might must name named call called one many much very most more first last "
-        "also about into over under between during after before"
-    )
-)
+EMPTY_WORDS: Final = frozenset(listed("empty"))
 PER_END: Final = 16
 """How many mentions of a side are read from each end of a text: what lies between them changes no verdict."""
 
@@ -76,7 +64,7 @@ def answer(side: Side, spellings: tuple[str, ...], rival: str | None, prompt: st
         value = POLAR.get(fold(text).text.strip(" .!\"'"), value)
     letters = {
         key: len(key)
-        for key in _content(Words(fold(spellings[0]).text).keys)
+        for key in content_of(spellings[0])
         if (len(key) > 2 or key.isdecimal()) and key not in EMPTY_WORDS and key not in asked
     }
     is_rough = not asked.isdisjoint({"approximately", "approximate", "roughly", "about", "nearest", "estimated"})
@@ -101,6 +89,11 @@ def _content(keys: list[str]) -> tuple[str, ...]:
     """The keys that a mention must repeat; a day is a number also with its ending."""
     content = tuple(key for key in keys if key not in GAPS)
     return tuple(key[:-2] if len(content) > 1 and is_rank(key) else key for key in content)
+
+
+def content_of(text: str) -> tuple[str, ...]:
+    """The keys of a text that a mention of it must repeat."""
+    return _content(Words(fold(text).text.strip(" .!?")).keys)
 
 
 def is_rank(key: str) -> bool:
@@ -141,7 +134,7 @@ def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spellin
         named = tuple(key for key in content if key not in CLASSES and (len(key) > 1 or not key.isalpha()))
         if named and named != content and (len(named) > 1 or len(named[0]) > 3):
             found.append(Spelling(named, "whole"))
-    other = _content(Words(fold(rival).text.strip(" .!?")).keys) if rival else ()
+    other = content_of(rival) if rival else ()
     if 1 < len(content) == len(other) <= 4:
         differing = [key for key, its in zip(content, other, strict=True) if key != its]
         if len(differing) == 1 and len(differing[0]) > 3 and not differing[0].isdecimal():

@@ -7,7 +7,7 @@ from collections import deque
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from perpend.judging.words import Folded, fold, vocabulary
+from perpend.judging.words import Folded, fold, listed
 
 NONE: Final = "no answer reached"
 EMPTY: Final = "empty"
@@ -468,29 +468,10 @@ def answer_block(text: str, start: int, end: int, *, is_cut: bool) -> tuple[int,
 WORD: Final = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
 OTHER_LETTER: Final = re.compile(r"[^\u0000-\u024f\W\d_]")
 """Of an alphabet that is not Latin."""
-ENGLISH: Final = frozenset(
-    vocabulary(
-        "the of and a to in is it that i you for not on with he as be at by this have are but they what all was there my "
-        "so if your we do no can or an will one would from more out about up which when me like just him know take into "
-        "its than then them these some because has had were been their other only who also could any most between"
-    )
-)
-FOREIGN: Final = frozenset(
-    vocabulary(
-        "de el la los las un una que es en por para con del se lo pero como su muy esta son "  # Spanish
-        "le les des une est et dans pour qui pas sur au avec ce cette il elle sont mais ou c'est "  # French
-        "der die das und ist nicht ein eine den dem zu mit auf fur von sich auch wird sind aber oder wir ich "  # German
-        "di che per non gli sono della nel delle questo "  # Italian
-        "os um uma nao da dos em mas foi seu "  # Portuguese
-        "het een van niet dat op te zijn met voor maar ook naar wordt "  # Dutch
-        "nie na ze sie jest jak po ale czy jego "  # Polish
-        "och att det som ar av pa med inte har ett "  # Swedish
-        "ve bir bu icin ile olarak daha cok degil "  # Turkish
-        "og er til af ikke"  # Danish and Norwegian
-    )
-)
+ENGLISH: Final = frozenset(listed("english"))
+FOREIGN: Final = frozenset(listed("foreign"))
 """Function words of other languages, folded."""
-SHARED: Final = frozenset(vocabulary("son per die den pour met ale con um er op med pa dos non em ar"))
+SHARED: Final = frozenset(listed("shared"))
 """Those that are English words too, of which none shows another language by itself."""
 NAME: Final = re.compile(r"\b[A-Z]\w+(?: (?:de|del|di|da|dos|du|des|la|las|los|el)){1,3} (?=[A-Z])")
 """The beginning of a name in a Romance language: 'Ciudad de los Reyes'."""

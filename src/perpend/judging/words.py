@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
+from importlib.resources import files
 from typing import Final, NamedTuple
+
+
+_LISTS: Final = tomllib.loads(files("perpend.judging").joinpath("words.toml").read_text(encoding="utf-8"))
+
+
+def listed(name: str) -> tuple[str, ...]:
+    """The words of a list of `words.toml`, in order."""
+    return tuple(_LISTS[name].split())
 
 
 def vocabulary(text: str) -> tuple[str, ...]:
@@ -80,15 +90,9 @@ TOKEN: Final = re.compile(
 )
 """What counts in a folded text. Quotation marks, markup and hyphens inside words are passed over."""
 
-_UNITS: Final = vocabulary(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-)
-_TENS: Final = vocabulary("twenty thirty forty fifty sixty seventy eighty ninety")
-_ORDINALS: Final = vocabulary(
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
-    "sixteenth seventeenth eighteenth nineteenth twentieth"
-)
+_UNITS: Final = listed("numerals")
+_TENS: Final = listed("tens")
+_ORDINALS: Final = listed("ordinals")
 SCALES: Final = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _FRACTIONS: Final = {"½": "0.5", "¼": "0.25", "¾": "0.75", "⅓": "1/3", "⅔": "2/3", "⅛": "0.125", "⅝": "0.625"}
 _RAISED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
@@ -96,50 +100,8 @@ _KEYS: Final[dict[str, str]] = {
     **{word: str(value) for value, word in enumerate(_UNITS)},
     **{word: str(10 * value) for value, word in enumerate(_TENS, 2)},
     **{word: f"{value}th" for value, word in enumerate(_ORDINALS, 1)},
-    "&": "and",
-    "couldn": "could",
-    "didn": "did",
-    "doesn": "do",
-    "isn": "is",
-    "aren": "are",
-    "wasn": "was",
-    "weren": "were",
-    "hasn": "has",
-    "haven": "haven",
-    "hadn": "had",
-    "wouldn": "would",
-    "shouldn": "should",
-    "'t": "not",
-    "cannot": "cannot",
-    "colour": "color",
-    "centre": "center",
-    "grey": "gray",
-    "metre": "meter",
-    "litre": "liter",
-    "men": "man",
-    "women": "woman",
-    "people": "people",
-    "this": "this",
-    "his": "his",
-    "news": "news",
-    "does": "do",
-    "\\infty": "infinity",
-    "∞": "infinity",
-    "\\pi": "pi",
-    "π": "pi",
-    "√": "root",
-    "\\sqrt": "root",
-    "\\times": "*",
-    "\\cdot": "*",
-    "\\approx": "=",
-    "\\div": "/",
-    "aluminium": "aluminum",
-    "sulphur": "sulfur",
-    "mum": "mom",
-    "'re": "are",
-    "'m": "am",
-    "'ll": "will",
-    "'ve": "have",
+    **{word: word for word in listed("kept")},
+    **{word: key for key, words in _LISTS["same"].items() for word in words.split()},
 }
 """What a token counts as, where its own letters do not say it; extended by every word met, up to `REMEMBERED`."""
 _GIVEN: Final = dict(_KEYS)
@@ -176,9 +138,7 @@ def number_key(token: str) -> str:
     return repr(value)
 
 
-_BRITISH: Final = vocabulary(
-    "colour favour flavour behaviour neighbour harbour honour vapour labour odour rumour humour"
-)
+_BRITISH: Final = listed("british")
 
 
 def stem(word: str) -> str:
@@ -242,6 +202,46 @@ def keys_of(text: str) -> list[str]:
     return Words(fold(text).text).keys
 
 
+SIZES: Final = {
+    "km": (1000.0, "m"),
+    "m": (1.0, "m"),
+    "cm": (0.01, "m"),
+    "mm": (0.001, "m"),
+    "mile": (1609.344, "m"),
+    "foot": (0.3048, "m"),
+    "inch": (0.0254, "m"),
+    "kg": (1000.0, "g"),
+    "g": (1.0, "g"),
+    "pound": (453.592, "g"),
+    "hour": (3600.0, "s"),
+    "minute": (60.0, "s"),
+    "second": (1.0, "s"),
+    "day": (86400.0, "s"),
+    "week": (604800.0, "s"),
+}
+
+
+def in_base(value: float, unit: str) -> tuple[float, str] | None:
+    """A quantity in metres, grams and seconds, or one by another; None for units of other kinds."""
+    top, _, bottom = unit.partition("/")
+    if top not in SIZES or (bottom and bottom not in SIZES):
+        return None
+    size, name = SIZES[top]
+    if not bottom:
+        return value * size, name
+    return value * size / SIZES[bottom][0], f"{name}/{SIZES[bottom][1]}"
+
+
+class Number(NamedTuple):
+    """A number in the words `start:end`, by value; `unit` is the key of the word right after it, or of its sign."""
+
+    start: int
+    end: int
+    value: float
+    unit: str
+
+
+UNITS: Final = {name: unit for unit, names in _LISTS["units"].items() for name in names.split()}
 SIZES: Final = {
     "km": (1000.0, "m"),
     "m": (1.0, "m"),
