@@ -151,7 +151,7 @@ def _phrase(phrase: str) -> list[Part]:
     return parts
 
 
-ABBREVIATIONS: Final = frozenset(vocabulary("eg ie vs etc dr mr mrs ms st approx no jr sr inc vol prof gen col mt"))
+ABBREVIATIONS: Final = frozenset(vocabulary("eg ie vs etc dr mr mrs ms st approx jr sr inc vol prof gen col mt"))
 BREAKS: Final = frozenset({";", "\u2014", "but", "because", "while", "so", "although", "though", "whereas", "however"})
 """What ends a clause, besides a comma before a new subject and brackets."""
 YIELDING: Final = frozenset(vocabulary("although though while whereas despite if even when as since because unless"))
@@ -816,42 +816,52 @@ def polar(page: Page, asked: Question, sides: dict[bool, Side]) -> list[Mention]
 
     A word that its own sentence, or the next one, contradicts by saying just what was asked gives way to that.
     """
-    keys, found = page.words.keys, []
     said: list[tuple[int, Mention]] = []
     for sentence in range(min(len(page.starts), 24)):
         value, span = _restated(page, asked, sentence)
         if value is not None and value in sides:
             said.append((sentence, Mention(*span, sides[value], "said in other words")))
-    for place, key in enumerate(keys):
-        value = _SAID.get(key)
-        after = keys[place + 1] if place + 1 < len(keys) else "."
-        if value is None and len(keys) < 4:
-            value = _ALONE.get(key)
-            if key == "not" and after not in STOPS:
-                value = None
-        if value is None or (key == "no" and after not in _AFTER_NO):
+    found = [one for _, one in said]
+    for place in [place for place, key in enumerate(page.words.keys) if key in _SAID or key in _ALONE][:64]:
+        spoken = _polar_word(page, place)
+        if spoken is None:
             continue
-        if key in _JUDGING and not (after in STOPS or after == ","):
-            continue
-        sentence = page.sentence(place)
-        denials = [at for at in range(max(page.starts[sentence], place - 6), place) if keys[at] in _TURNS_ROUND]
-        if key in {"no", "yes"} or not denials:
-            one = Mention(place, place + 1, sides.get(value, "other"), "yes or no")
-        else:
-            value = value != (len(denials) % 2 == 1)
-            one = Mention(denials[0], place + 1, sides.get(value, "other"), "yes or no, denied")
-        contrary = [
-            its for its, other in said if other.side != one.side and (its == sentence or (its == sentence + 1 and _is_bare(page, sentence, place)))
-        ]  # fmt: skip
-        if not contrary:
-            found.append(one)
-    found = sorted([*found, *(one for _, one in said)])
+        value, first, last = spoken
+        side, sentence = sides.get(value, "other"), page.sentence(place)
+        near = (sentence, sentence + 1) if page.ends[sentence] - place <= 2 else (sentence,)
+        if not any(its in near and other.side != side for its, other in said):
+            found.append(Mention(first, last, side, "yes or no" if last - first == 1 else "yes or no, denied"))
+    found.sort()
     return found if len(found) <= 32 else found[:16] + found[-16:]
 
 
-def _is_bare(page: Page, sentence: int, place: int) -> bool:
-    """Whether a word is all that its sentence says, but for an opening."""
-    return page.ends[sentence] - place <= 2
+def _polar_word(page: Page, place: int) -> tuple[bool, int, int] | None:
+    """What a word says that may mean yes or no, after all that turns it round, and from where to where; or None."""
+    keys, key = page.words.keys, page.words.keys[place]
+    after = keys[place + 1] if place + 1 < len(keys) else "."
+    sentence = page.sentence(place)
+    low, high = page.starts[sentence], page.ends[sentence]
+    value = _SAID.get(key)
+    if value is None:
+        value = _ALONE.get(key) if high - low < 5 and (len(key) > 1 or len(keys) < 4) else None
+        if value is None or (key == "not" and after not in STOPS):
+            return None
+    if (key == "no" and after not in _AFTER_NO) or (key in _JUDGING and after not in STOPS and after != ","):
+        return None
+    if key in {"no", "yes"}:
+        return value, place, place + 1
+    turns = [
+        at
+        for at in (*range(max(low, place - 7), place), *range(place + 1, min(high, place + 7)))
+        if keys[at] in _TURNS_ROUND and not (keys[at] == "no" and keys[at + 1] == ",")
+    ]
+    turns = [at for at in turns if at < place or keys[place + 1] in _COPULAS]
+    if not turns:
+        return value, place, place + 1
+    return value == (len(turns) % 2 == 0), min(*turns, place), max(*turns, place) + 1
+
+
+_COPULAS: Final = frozenset(vocabulary("is was would 's be"))
 
 
 _SAID: Final = POLAR | {
@@ -863,9 +873,14 @@ _SAID: Final = POLAR | {
     "untrue": False,
     "right": True,
 }
-_ALONE: Final = {"t": True, "f": False, "y": True, "n": False, "not": False, "absolutely": True, "wrong": False}
+_ALONE: Final = {
+    **{"t": True, "f": False, "y": True, "n": False, "not": False, "absolutely": True, "wrong": False, "myth": False},
+    **{"misconception": False, "exactly": True, "definitely": True, "certainly": True},
+}
 _JUDGING: Final = frozenset({"right", "correct", "incorrect", "wrong"})
-_TURNS_ROUND: Final = frozenset(vocabulary("not cannot never hardly nor neither wrong mistake incorrect doubt"))
+_TURNS_ROUND: Final = frozenset(
+    vocabulary("not cannot never hardly nor neither no nothing wrong mistake incorrect doubt disagree lying")
+)
 _AFTER_NO: Final = frozenset(
     vocabulary(". , ! ; : ? \u2014 ) it that there because since the they this i he she not as")
 ) | {"\n"}
@@ -877,31 +892,58 @@ _DENY: Final = frozenset(
 def _restated(page: Page, asked: Question, sentence: int) -> tuple[bool | None, tuple[int, int]]:
     """What a sentence says that repeats what was asked, and nothing else: the number of denials in it decides.
 
-    It repeats the predicate, the last word of the question, and half of its words, or begins with a pronoun and repeats
-    the predicate. None where it asks, supposes, or ranks by another word.
+    A pronoun may stand for the subject, and an auxiliary for the rest: 'it does not'. None where the sentence asks,
+    supposes, is of another time, names the question's words in another order, or others between them.
     """
     low, high, keys = page.starts[sentence], page.ends[sentence], page.words.keys
-    high = min(high, low + 120)
     nothing = None, (low, high)
     if high < len(keys) and keys[high] == "?":
         return nothing
-    reason = next((place for place in range(low + 1, high) if keys[place] in _REASONS), high)
-    places = [place for place in range(low, reason) if keys[place][:ROOT] in asked.roots]
-    shared = {keys[place][:ROOT] for place in places}
-    is_pronoun = any(key in _PRONOUNS for key in keys[low : low + 3])
-    if not shared or (asked.verb not in shared and len(shared) < len(asked.roots) - 1):
+    high = next(
+        (place for place in range(low + 1, min(high, low + 120)) if keys[place] in _REASONS), min(high, low + 120)
+    )
+    is_pronoun = not _PRONOUNS.isdisjoint(keys[low : low + 3])
+    if (
+        is_pronoun
+        and high - low < 5
+        and keys[high - 1] in _AUXILIARIES | {"not"}
+        and not _AUXILIARIES.isdisjoint(keys[low:high])
+    ):
+        return (not _DENY.isdisjoint(keys[low:high])) == asked.is_denied, (low, high)
+    places = [place for place in range(low, high) if keys[place][:ROOT] in asked.roots]
+    shared = list(dict.fromkeys(keys[place][:ROOT] for place in places))
+    if not shared or 2 * len(shared) < len(asked.roots) or (len(shared) < min(2, len(asked.roots)) and not is_pronoun):
         return nothing
-    if 2 * len(shared) < len(asked.roots) or (len(shared) < min(2, len(asked.roots)) and not is_pronoun):
+    denials = [
+        place
+        for place in range(max(low, places[0] - 6), min(high, places[-1] + 6))
+        if keys[place] in _DENY and not (keys[place] == "no" and keys[place + 1] == ",")
+    ]
+    if asked.verb not in shared and not denials and len(shared) < len(asked.roots):
+        return nothing
+    if [asked.order.index(root) for root in shared] != sorted(asked.order.index(root) for root in shared):
+        return nothing
+    inside = keys[places[0] : places[-1] + 1]
+    if any(key in _OTHER_TIMES and key not in asked.keys for key in keys[low : places[-1]]):
+        return nothing
+    if any(
+        key not in EMPTY_WORDS and key[0].isalpha() and key[:ROOT] not in asked.roots and key not in _DENY | _SURE
+        for key in inside
+    ):
         return nothing
     lists = page.rules.lists
     if any(
-        lists[kind] in {"condition", "past", "only"} and begin < places[-1] for begin, _, kind in page.hits(sentence)
+        lists[kind] in {"condition", "past", "only", "nothing"} and begin < places[-1]
+        for begin, _, kind in page.hits(sentence)
     ):
         return nothing
-    around = range(max(low, places[0] - 6), min(reason, places[-1] + 6))
-    denials = [place for place in around if keys[place] in _DENY]
     return len(denials) % 2 == (1 if asked.is_denied else 0), (min([*places, *denials]), max([*places, *denials]) + 1)
 
 
-_REASONS: Final = frozenset({"because", "since", "as", ";"})
-_PRONOUNS: Final = frozenset({"it", "they", "he", "she", "that", "this", "there"})
+_REASONS: Final = frozenset({"because", "since", ";", "but"})
+_PRONOUNS: Final = frozenset({"it", "they", "he", "she", "that", "this", "there", "you", "we"})
+_AUXILIARIES: Final = frozenset(vocabulary("is are do did can has have will should must was were could would"))
+_OTHER_TIMES: Final = frozenset(vocabulary("was were had would could might may if"))
+_SURE: Final = frozenset(
+    vocabulary("indeed actually really certainly definitely classified considered fact truly also")
+)

@@ -10,7 +10,7 @@ from perpend.judging.words import UNITS, Number, Words, fold, in_base, listed, n
 
 Side: TypeAlias = Literal["target", "decoy", "other"]
 ARTICLES: Final = frozenset({"the", "a", "an"})
-GAPS: Final = frozenset({",", ".", "'s", "-", "\u2014", "/", "(", ")", ":", "and", "of", "\n", "$", *ARTICLES})
+GAPS: Final = frozenset({",", ".", "'s", "-", "\u2014", "/", "(", ")", ":", "and", "of", "to", "\n", "$", *ARTICLES})
 """What may stand between two words of a mention, and no answer has to repeat."""
 BETWEEN: Final = 3
 """At most so many of them between two words."""
@@ -134,6 +134,8 @@ def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spellin
         named = tuple(key for key in content if key not in CLASSES and (len(key) > 1 or not key.isalpha()))
         if named and named != content and (len(named) > 1 or len(named[0]) > 3):
             found.append(Spelling(named, "whole"))
+    if len(content) == 2 and "-" in text:
+        found.append(Spelling(("".join(content),), "whole"))
     other = content_of(rival) if rival else ()
     if 1 < len(content) == len(other) <= 4:
         differing = [key for key, its in zip(content, other, strict=True) if key != its]
@@ -319,7 +321,7 @@ ROOT: Final = 5
 def parts(words: Words, target: Answer) -> list[Mention]:
     """Where a third or more of the target's informative letters stand, if no mention is whole; the best places first."""
     total = sum(size for _, size in target.letters)
-    if not total:
+    if not total or any(spelling.kind == "number" for spelling in target.spellings):
         return []
     roots = {key[:ROOT]: size for key, size in target.letters}
     hits = [

@@ -85,7 +85,7 @@ TOKEN: Final = re.compile(
     r"|(?<![\w.])\.\d+|\d+(?:(?:,|\{,\})\d{3}(?!\d))*+(?:\.\d+)?(?:e[+-]?\d+|(?:st|nd|rd|th)(?![^\W_]))?"
     rf"|'(?:s|t|re|m|ll|d|ve)(?!{_LETTER})"
     r"|\^[({]?-?\d+|[\u00b2\u00b3\u00b9\u2070\u2074-\u2079\u207b]+"
-    r"|-(?=[$\u20ac\u00a3 ]?\.?\d)|\\(?:boxed|frac|times|cdot|div|approx|infty|pi|sqrt)"
+    r"|-(?=[$\u20ac\u00a3]?\.?\d)|\\(?:boxed|d?frac|times|cdot|div|approx|infty|pi|sqrt)"
     r"|\n\s*|[.!?,;:()=/+<>%&\u2014\u2026\u00b0#\u221e\u03c0\u221a$\u20ac\u00a3]|(?<= )-+(?= )|\*(?=\s?[\d(])"
 )
 """What counts in a folded text. Quotation marks, markup and hyphens inside words are passed over."""
@@ -124,7 +124,8 @@ def _key(token: str) -> str:
         return "-" if len(token) == 1 else "\u2014"
     if "." in token and len(token) > 1:
         return token.replace(".", "")
-    return stem(token)
+    stemmed = stem(token)
+    return _GIVEN.get(stemmed, stemmed)
 
 
 def number_key(token: str) -> str:
@@ -232,6 +233,9 @@ def in_base(value: float, unit: str) -> tuple[float, str] | None:
     return value * size / SIZES[bottom][0], f"{name}/{SIZES[bottom][1]}"
 
 
+_FRAC: Final = frozenset({"\\frac", "\\dfrac"})
+
+
 class Number(NamedTuple):
     """A number in the words `start:end`, by value; `unit` is the key of the word right after it, or of its sign."""
 
@@ -319,7 +323,7 @@ def numbers(keys: list[str], raws: list[str], low: int = 0, high: int | None = N
     place = low
     while place < high:
         key = keys[place]
-        if not (key[0].isdecimal() or key == "\\frac") or key.endswith("th"):
+        if not (key[0].isdecimal() or key in _FRAC) or key.endswith("th"):
             place += 1
             continue
         number = _number(keys, raws, place, high)
@@ -333,7 +337,7 @@ def numbers(keys: list[str], raws: list[str], low: int = 0, high: int | None = N
 
 def _number(keys: list[str], raws: list[str], place: int, high: int) -> Number | None:  # noqa: PLR0912 - one case a branch
     start, end = place, place + 1
-    if keys[place] == "\\frac":
+    if keys[place] in _FRAC:
         top, bottom = (_value(keys[place + 1]), _value(keys[place + 2])) if place + 2 < high else (None, None)
         if top is None or not bottom:
             return None
