@@ -31,7 +31,7 @@ ZONES: Final = (
 )
 DISCLAIMING: Final = ("denial", "condition", "concession", "reported", "rather", "wrong", "past")
 """Lists of which one before a rival makes it no claim that could overturn another."""
-EXPECTED: Final = (0.6, 0.7, 0.5, 0.5, 0.5, 0.3, 0.0, 0.3, 0.0, 0.0)
+EXPECTED: Final = (0.6, 0.7, 0.5, 0.7, 0.5, 0.3, 0.0, 0.3, 0.0, 0.0)
 """How much of what a reader expects of a list the fit starts from, in each zone."""
 RULES: Final = files("perpend.judging").joinpath("rules.toml")
 Part: TypeAlias = tuple[frozenset[str], bool]
@@ -507,7 +507,7 @@ def _zones(page: Page, mention: Mention, sentence: int) -> set[int]:
     left, right = start, end
     while left > low and (keys[left - 1] in ARTICLES or keys[left - 1] in _LEADS):
         left -= 1
-    while right < high and keys[right] in _TAILS:
+    while right < high and (keys[right] in _TAILS or keys[right] in _AUXILIARIES):
         right += 1
     for begin, stop, kind in page.hits(sentence):
         if kind in page.rules.alone:
@@ -561,7 +561,7 @@ def _standing(view: Scene, mention: Mention, sentence: int) -> list[str]:  # noq
     elif sentence != count - 1 and names[-1] == "in the last sentence":
         names.pop()
     if (
-        high < len(keys) and keys[high] == "?" and "not" not in keys[max(end, high - 2) : high]
+        high < len(keys) and keys[high] == "?" and {"not", "right"}.isdisjoint(keys[max(end, high - 2) : high])
     ):  # '…, isn't it?' asserts
         names.append("in a question")
     if view.slot is not None:
