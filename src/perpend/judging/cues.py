@@ -426,6 +426,8 @@ def scene(page: Page, asked: Question, found: list[Mention], *, is_cut: bool) ->
         counted = numbers(page.words.keys, page.words.raws, filled.start, filled.end)
         if counted and all(number.end <= filled.end for number in counted):
             found = [one for one in found if one.start >= filled.start or not one.kind.startswith("number")]
+    elif results is not None and keys.count("=") > 1:  # of a calculation in steps, the last result is the answer
+        found = [one for one in found if not one.kind.startswith("number") or not _is_step(page, one, results)]
     shares: dict[int, int] = {}
     roots = asked.roots
     for mention in found:
@@ -436,6 +438,18 @@ def scene(page: Page, asked: Question, found: list[Mention], *, is_cut: bool) ->
     return Scene(page, asked, found, filled, results, shares, is_cut)
 
 
+def _is_step(page: Page, mention: Mention, results: tuple[int, int, float]) -> bool:
+    """Whether a number comes before the last result and is another, and is not announced as the answer."""
+    keys, raws = page.words.keys, page.words.raws
+    if results[1] < mention.end:
+        return False
+    own = numbers(keys, raws, max(0, mention.start - 1), min(len(keys), mention.end + 3))
+    same = [number.value for number in own if number.start < mention.end and mention.start < number.end]
+    lists = page.rules.lists
+    hits = page.hits(page.sentence(mention.start))
+    return results[2] not in same and not any(lists[kind] == "answer" and end <= mention.start for _, end, kind in hits)
+
+
 CHECKS: Final = frozenset(vocabulary("check verify verification proof checking verifying note hope"))
 
 
@@ -444,7 +458,7 @@ def _results(page: Page) -> tuple[int, int, float]:
     keys, raws, last = page.words.keys, page.words.raws, -1
     for sentence in range(len(page.starts) - 1, -1, -1):
         low, high = page.starts[sentence], page.ends[sentence]
-        if not CHECKS.isdisjoint(keys[low : low + 4]):
+        if not CHECKS.isdisjoint(keys[low : low + 4]) or not _REASONS.isdisjoint(keys[low:high]):
             continue
         for number in reversed(numbers(keys, raws, low, high)):
             last = number.start if last < 0 else last
