@@ -271,21 +271,21 @@ def decide(found: Evidence, known: Rules) -> Reading:
     weights = known.weights
     best: dict[Side, tuple[float, Candidate]] = {}
     for candidate in found.candidates:
-        z = sum([weights[feature] for feature in candidate[1]])
+        z = math.fsum([weights[feature] for feature in candidate[1]])
         side = candidate[0].side
         if side not in best or z > best[side][0]:
             best[side] = z, candidate
-    silence = sum([weights[feature] for feature in found.silence])
+    silence = math.fsum([weights[feature] for feature in found.silence])
     scores: dict[str, float] = {side: z for side, (z, _) in best.items()}
     chances = _softmax({**scores, "none": silence})
     part = agreed = None
     if found.agreement:
         z, candidate = max(
-            ((sum([weights[f] for f in one[1]]), one) for one in found.agreement), key=lambda pair: pair[0]
+            ((math.fsum([weights[f] for f in one[1]]), one) for one in found.agreement), key=lambda pair: pair[0]
         )
         agreed = candidate, _softmax({**scores, "none": silence, "agreement": z})["agreement"]
     if found.parts and "target" not in best:
-        z, candidate = max(((sum([weights[f] for f in one[1]]), one) for one in found.parts), key=lambda pair: pair[0])
+        z, candidate = max(((math.fsum([weights[f] for f in one[1]]), one) for one in found.parts), key=lambda pair: pair[0])
         part = candidate, _softmax({**scores, "none": silence, "part": z})["part"]
     return Reading(
         None, chances, {side: candidate for side, (_, candidate) in best.items()}, part, agreed, found, known
