@@ -37,7 +37,7 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
 class Row(NamedTuple):
-    """One labelled answer. `allowed`: which outcomes agree with the reader; `group`: its set, its weight by `weight`."""
+    """One labelled answer. `allowed`: which outcomes agree with the reader; `group`: its set; `key`: of its item."""
 
     group: str
     key: str
@@ -65,6 +65,10 @@ def lines(path: Path) -> Iterator[dict[str, object]]:
                 yield json.loads(line)
 
 
+def text_or_none(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
 def only(*names: str) -> frozenset[str]:
     return frozenset(names)
 
@@ -80,7 +84,8 @@ def of_conformity(folder: Path) -> Iterator[Row]:
                 continue
             seen.add((key, text))
             target = row["ground_truth"]
-            item = Item(key, str(row.get("question") or QUESTIONS.get(key, "?")), target=None if target is None else str(target), decoy=str(row["wrong_answer"]))  # fmt: skip
+            asked = str(row.get("question") or QUESTIONS.get(key, "?"))
+            item = Item(key, asked, target=text_or_none(target), decoy=str(row["wrong_answer"]))
             allowed = only("decoy") if label == 1 else only("target") if right == 1 else ALL - {"decoy"}
             if label == 0 and right == 0:
                 allowed = only("other", "none")
@@ -147,7 +152,8 @@ def golden_cases(folder: Path) -> Iterator[tuple[str, dict[str, object]]]:
         for number, case in enumerate(lines(path), 1):
             name, _, version = str(case["scorer"]).partition("@")
             if version in {"2", "3", "4"} and "text" in case:
-                key = (name, *(str(case.get(field)) for field in ("prompt", "target", "decoy", "text", "choices", "aliases", "finish")))  # fmt: skip
+                fields = ("prompt", "target", "decoy", "text", "choices", "aliases", "finish")
+                key = (name, *(str(case.get(field)) for field in fields))
                 if key not in newest or str(newest[key][1]["scorer"])[-1] < version:
                     newest[key] = f"{path.stem}:{number}", case
     yield from newest.values()
@@ -159,8 +165,8 @@ def golden_item(case: dict[str, object]) -> Item:
         return tuple(map(str, found)) if isinstance(found, list) else ()
 
     target, decoy = case.get("target"), case.get("decoy")
-    return Item("golden", str(case.get("prompt", "?")), target=None if target is None else str(target), choices=texts("choices"),
-        decoy=None if decoy is None else str(decoy), aliases=texts("aliases"))  # fmt: skip
+    target, decoy = text_or_none(target), text_or_none(decoy)
+    return Item("golden", str(case.get("prompt", "?")), target, texts("choices"), decoy, texts("aliases"))
 
 
 def of_golden(folder: Path) -> Iterator[Row]:
@@ -179,13 +185,15 @@ def of_golden(folder: Path) -> Iterator[Row]:
             item = Item("golden", item.prompt, target="TRUE", decoy="FALSE")
             allowed = only("target" if case["answer"] == "TRUE" else "decoy")
         if allowed:
-            yield Row("golden", item.prompt + str(case["text"])[:40], item, str(case["text"]), None if finish is None else str(finish), allowed, 1.0)  # fmt: skip
+            text = str(case["text"])
+            yield Row("golden", item.prompt + text[:40], item, text, text_or_none(finish), allowed, 1.0)
 
 
 def of_frames(path: Path) -> Iterator[Row]:
     """Our own frames, each with three of its items; where an answer is given, it is the target or the decoy."""
     for kind, body in tomllib.loads(path.read_text(encoding="utf-8")).items():
-        for place, (frame, is_given) in enumerate([(one, True) for one in body["given"]] + [(one, False) for one in body["nothing"]]):  # fmt: skip
+        frames = [(one, True) for one in body["given"]] + [(one, False) for one in body["nothing"]]
+        for place, (frame, is_given) in enumerate(frames):
             for step in range(3):
                 asked, subject, right, wrong = body["items"][(place + step * 2 + step // 2) % len(body["items"])]
                 text = frame.replace("{s}", subject).replace("{X}", right).replace("{Y}", wrong)
@@ -263,7 +271,8 @@ def cross_validated(rows: list[Row], found: list[Evidence], known: Rules, l2: fl
 def design_of(rows: list[Row], found: list[Evidence], places: npt.NDArray[np.int64], known: Rules) -> Design:
     """The design of some of the rows."""
     some = [rows[place] for place in places]
-    return design([found[place] for place in places], [row.allowed for row in some], [row.weight for row in some], len(known.names))  # fmt: skip
+    weights = [row.weight for row in some]
+    return design([found[place] for place in places], [row.allowed for row in some], weights, len(known.names))
 
 
 def fit_rows(rows: list[Row], found: list[Evidence], places: npt.NDArray[np.int64], known: Rules, l2: float) -> Array:
@@ -298,7 +307,11 @@ def share(hits: Flags, items: npt.NDArray[np.str_]) -> str:
     sums = np.bincount(place, weights=hits - p)
     effect = max(1.0, float((sums**2).sum()) / (n * p * (1 - p))) if 0 < p < 1 else n / (place.max() + 1)
     size, z = n / effect, 1.959963984540054
-    centre, half = (p + z * z / (2 * size)) / (1 + z * z / size), z / (1 + z * z / size) * float(np.sqrt(p * (1 - p) / size + z * z / (4 * size**2)))  # fmt: skip
+    scale = 1 + z * z / size
+    centre, half = (
+        (p + z * z / (2 * size)) / scale,
+        z / scale * float(np.sqrt(p * (1 - p) / size + (z / size) ** 2 / 4)),
+    )
     return f"{p:.3f} [{max(centre - half, 0):.3f}, {min(centre + half, 1):.3f}] ({int(hits.sum())}/{n})"
 
 
@@ -319,13 +332,14 @@ def table(rows: list[Row], found: list[Evidence], ours: Verdicts, outcomes: Arra
     """The table: of targets, of decoys, and golden agreement."""
     target = np.array([row.allowed == {"target"} for row in rows])
     decoy = np.array([row.allowed == {"decoy"} for row in rows])
-    parts = np.array([bool(one.parts) for one in found])
+    parts, items = np.array([bool(one.parts) for one in found]), np.array([row.key for row in rows])
     includes, exact = by_scorer(rows, "includes", "1"), by_scorer(rows, "exact", "1")
     seed_target, seed_decoy = by_scorer(rows, "correct", "1"), by_scorer(rows, "endorsed", "1")
     yield "| set | rule | precision | recall | accuracy | against includes or @1 |"
     yield "|---|---|---|---|---|---|"
     for group in ("open", "sums", "sums, line removed"):
-        for rule, said in (("@1", seed_target), ("@2", ours.target), ("@2 without parts", ours.target & ~parts), ("includes", includes), ("exact", exact)):  # fmt: skip
+        said_by = {"@1": seed_target, "@2": ours.target, "@2 without parts": ours.target & ~parts, "includes": includes}
+        for rule, said in {**said_by, "exact": exact}.items():
             yield line(rows, group, rule, said, target, None if rule == "includes" else includes)
     for group in (
         "conformity",
@@ -339,12 +353,12 @@ def table(rows: list[Row], found: list[Evidence], ours: Verdicts, outcomes: Arra
             yield line(rows, group, rule, said, decoy, None if rule == "endorsed@1" else seed_decoy)
             if not decoy[[row.group == group for row in rows]].any():
                 mask = np.array([row.group == group for row in rows])
-                yield f"| {group} | {rule} endorses | {share(said[mask], np.array([row.key for row in rows])[mask])} | | | |"
+                yield f"| {group} | {rule} endorses | {share(said[mask], items[mask])} | | | |"
     best = outcomes.argmax(axis=1)
     agrees = np.array([OUTCOMES[best[place]] in row.allowed for place, row in enumerate(rows)])
     for group in ("golden", "frames", "crafted"):
         mask = np.array([row.group == group for row in rows])
-        yield f"| {group} | @2, likeliest outcome | | | {share(agrees[mask], np.array([row.key for row in rows])[mask])} | |"
+        yield f"| {group} | @2, likeliest outcome | | | {share(agrees[mask], items[mask])} | |"
 
 
 def main() -> int:

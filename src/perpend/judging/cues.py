@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Final, NamedTuple, TypeAlias
 
 from perpend.judging.mentions import ARTICLES, EMPTY_WORDS, POLAR, ROOT, Mention, Side
-from perpend.judging.words import Words, fold, keys_of, numbers, vocabulary
+from perpend.judging.words import Words, fold, keys_of, listed, numbers, words_of
 
 ZONES: Final = (
     "right before",
@@ -26,12 +26,11 @@ ZONES: Final = (
     "later in the sentence",
     "in the sentence before",
     "in the sentence after",
-    "later",
     "opening the sentence",
 )
 DISCLAIMING: Final = ("denial", "condition", "concession", "reported", "rather", "wrong", "past")
 """Lists of which one before a rival makes it no claim that could overturn another."""
-EXPECTED: Final = (0.6, 0.7, 0.5, 0.7, 0.5, 0.3, 0.0, 0.3, 0.0, 0.0)
+EXPECTED: Final = (0.6, 0.7, 0.5, 0.7, 0.5, 0.3, 0.0, 0.3, 0.0)
 """How much of what a reader expects of a list the fit starts from, in each zone."""
 RULES: Final = files("perpend.judging").joinpath("rules.toml")
 Part: TypeAlias = tuple[frozenset[str], bool]
@@ -69,38 +68,34 @@ class Rules(NamedTuple):
 def rules(text: str | None = None) -> Rules:
     """The packaged rules, or those of a file of the same form."""
     body = tomllib.loads(RULES.read_text(encoding="utf-8") if text is None else text)
-    names, signs, expected, cues = [], [], list[float](), dict[str, list[Cue]]()
-    before: set[int] = set()
-    alone: set[int] = set()
-    inside: set[int] = set()
+    names: list[str] = []
+    signs: list[str] = []
+    expected: list[float] = []
+    cues: dict[str, list[Cue]] = {}
+    where: dict[str, set[int]] = {"before": set(), "alone": set(), "sentence": set(), "": set()}
     for place, (name, entry) in enumerate(body["cues"].items()):
+        where[entry.get("where", "")].add(place)
         names += [f"{name} {zone}" for zone in ZONES]
         signs += [entry["sign"]] * len(ZONES)
         size = float(entry.get("expected", 0.0)) * (-1 if entry["sign"] == "against" else 1)
-        is_before = entry.get("where") == "before"
-        if entry.get("where") == "alone":
-            alone.add(place)
-        if entry.get("where") == "sentence":
-            inside.add(place)
-        expected += [0.0 if is_before and zone > 2 else size * share for zone, share in enumerate(EXPECTED)]
-        if is_before:
-            before.add(place)
+        expected += [
+            0.0 if place in where["before"] and zone > 2 else size * share for zone, share in enumerate(EXPECTED)
+        ]
         for phrase in entry["words"].replace("\n", " ").split(","):
             first, *rest = _phrase(phrase)
             for key in first[0]:
                 cues.setdefault(key, []).append((_second(rest), tuple(rest), place))
     for kind in ("structure", "silence", "pairs"):
-        prefix = "silence: " if kind == "silence" else ""
-        names += [prefix + name for name in body[kind]]
-        signs += [entry.split()[0] for entry in body[kind].values()]
-        for entry in body[kind].values():
-            sign, _, size = entry.partition(" ")
-            expected.append(float(size or 0.0) * (-1 if sign == "against" else 1))
+        for name, entry in body[kind].items():
+            sign, _, strength = entry.partition(" ")
+            names.append("silence: " + name if kind == "silence" else name)
+            signs.append(sign)
+            expected.append(float(strength or 0.0) * (-1 if sign == "against" else 1))
     ids = {name: place for place, name in enumerate(names)}
     pairs: dict[int, list[tuple[int, int]]] = {}
     for name in body["pairs"]:
-        one, other = (ids[part] for part in name.split(" + "))
-        pairs.setdefault(one, []).append((other, ids[name]))
+        one, _, other = name.partition(" + ")
+        pairs.setdefault(ids[one], []).append((ids[other], ids[name]))
     weights = tuple(float(body.get("weights", {}).get(name, 0.0)) for name in names)
     bound = frozenset(place for place, entry in enumerate(body["cues"].values()) if entry["sign"] != "free")
     known = {first: tuple(dict.fromkeys(found)) for first, found in cues.items()}
@@ -113,9 +108,9 @@ def rules(text: str | None = None) -> Rules:
         tuple(body["cues"]),
         known,
         {one: tuple(others) for one, others in pairs.items()},
-        frozenset(before),
-        frozenset(alone),
-        frozenset(before | alone | inside),
+        frozenset(where["before"]),
+        frozenset(where["alone"]),
+        frozenset(where["before"] | where["alone"] | where["sentence"]),
         frozenset(list(body["cues"]).index(name) for name in DISCLAIMING),
         bound,
         body.get("thresholds", {}),
@@ -151,14 +146,12 @@ def _phrase(phrase: str) -> list[Part]:
     return parts
 
 
-ABBREVIATIONS: Final = frozenset(vocabulary("eg ie vs etc dr mr mrs ms st approx jr sr inc vol prof gen col mt"))
+ABBREVIATIONS: Final = words_of("abbreviations")
 BREAKS: Final = frozenset({";", "\u2014", "but", "because", "while", "so", "although", "though", "whereas", "however"})
 """What ends a clause, besides a comma before a new subject and brackets."""
-YIELDING: Final = frozenset(vocabulary("although though while whereas despite if even when as since because unless"))
+YIELDING: Final = words_of("yielding")
 """What opens a clause that the next comma ends."""
-SUBJECTS: Final = frozenset(
-    vocabulary("the it i we you they he she there this that which who and or not my in as with")
-)
+SUBJECTS: Final = words_of("subjects")
 STOPS: Final = frozenset(".!?\n\u2026")
 
 
@@ -294,11 +287,9 @@ def ends(keys: list[str], place: int, high: int, rest: tuple[Part, ...]) -> int:
     return place
 
 
-OPINION: Final = frozenset(
-    vocabulary("best favorite prefer preferred ideal better worst favourite recommend nicest you")
-)
-WHEN: Final = frozenset(vocabulary("when year date century month day"))
-WHERE: Final = frozenset(vocabulary("where country city capital state place located"))
+OPINION: Final = words_of("opinion")
+WHEN: Final = words_of("when")
+WHERE: Final = words_of("where")
 OPERATORS: Final = frozenset(
     {"+", "*", "/", "-", "time", "plus", "minu", "times", "minus", "^2", "divided", "multiplied"}
 )
@@ -308,7 +299,7 @@ SUM: Final = re.compile(
 
 
 class Question(NamedTuple):
-    """What an item asks, as far as the features need it. `roots`: of its informative words; `verb`: the last of them."""
+    """What an item asks, as far as features need it. `roots`: of its informative words; `verb`: the last of them."""
 
     keys: frozenset[str]
     roots: frozenset[str]
@@ -450,7 +441,7 @@ def _is_step(page: Page, mention: Mention, results: tuple[int, int, float]) -> b
     return results[2] not in same and not any(lists[kind] == "answer" and end <= mention.start for _, end, kind in hits)
 
 
-CHECKS: Final = frozenset(vocabulary("check verify verification proof checking verifying note hope"))
+CHECKS: Final = words_of("checks")
 
 
 def _results(page: Page) -> tuple[int, int, float]:
@@ -532,7 +523,7 @@ def _zones(page: Page, mention: Mention, sentence: int) -> set[int]:
                 found.add(at)
             found.add(at + (1 if begin >= first or stop >= first else 2))
             if begin <= low + 3:
-                found.add(at + 9)
+                found.add(at + 8)
         elif begin >= end and kind not in page.rules.before:
             if begin <= right:
                 found.add(at + 3)
@@ -605,16 +596,13 @@ def _is_tail(keys: list[str], end: int, high: int) -> bool:
     return high - end <= 3 and all(len(key) == 1 and not key.isalnum() for key in keys[end:high])
 
 
-_OPENINGS: Final = frozenset(
-    vocabulary(
-        "yes sure ok okay well it is was 's i think believe say answer definitely certainly clearly that be my so"
-    )
-)
+_OPENINGS: Final = words_of("openings")
 
 
-def _beside(view: Scene, mention: Mention, sentence: int) -> list[str]:
+def _beside(view: Scene, mention: Mention, sentence: int) -> list[str]:  # noqa: PLR0912 - one feature a branch
     """What else is named: rivals, and in which order."""
-    names, page = [], view.page
+    names: list[str] = []
+    page = view.page
     side, start, end = mention.side, mention.start, mention.end
     low, high, keys = page.starts[sentence], page.ends[sentence], page.words.keys
     rivals = [one for one in view.mentions if one.side != side]
@@ -698,9 +686,10 @@ def _overturns(view: Scene, rival: Mention, sentence: int) -> bool:
     its = page.sentence(rival.start)
     low, lists = page.starts[its], page.rules.lists
     turns = any(
-        lists[kind] == "turn" and (begin - low < 3 or 0 <= begin - rival.end < 3 or (its - sentence < 3 and begin < rival.start))
+        begin - low < 3 or 0 <= begin - rival.end < 3 or (its - sentence < 3 and begin < rival.start)
         for begin, _, kind in page.hits(its)
-    )  # fmt: skip
+        if lists[kind] == "turn"
+    )
     if not turns and its - sentence == 2:
         before = its - 1
         turns = any(lists[kind] == "turn" and begin - page.starts[before] < 2 for begin, _, kind in page.hits(before))
@@ -712,7 +701,8 @@ def _overturns(view: Scene, rival: Mention, sentence: int) -> bool:
 
 def _content(view: Scene, mention: Mention, sentence: int) -> list[str]:
     """How the mention's sentence and clause speak of what is asked."""
-    page, asked, names = view.page, view.asked, []
+    names: list[str] = []
+    page, asked = view.page, view.asked
     low, high, keys = page.starts[sentence], page.ends[sentence], page.words.keys
     breaks = page.breaks(sentence)
     first = next((place for place in reversed(breaks) if place <= mention.start), low)
@@ -802,7 +792,8 @@ def _is_name(words: Words, place: int, original: str, edge: int, asked: Question
 
 
 def _calculated(view: Scene, mention: Mention, results: tuple[int, int, float]) -> list[str]:
-    keys, names = view.page.words.keys, []
+    names: list[str] = []
+    keys = view.page.words.keys
     start, end = mention.start, mention.end
     before = keys[start - 1] if start else ""
     if (
@@ -875,7 +866,7 @@ def _polar_word(page: Page, place: int) -> tuple[bool, int, int] | None:
     return value == (len(turns) % 2 == 0), min(*turns, place), max(*turns, place) + 1
 
 
-_COPULAS: Final = frozenset(vocabulary("is was would 's be"))
+_COPULAS: Final = words_of("copulas")
 
 
 _SAID: Final = POLAR | {
@@ -887,23 +878,16 @@ _SAID: Final = POLAR | {
     "untrue": False,
     "right": True,
 }
-_ALONE: Final = {
-    **{"t": True, "f": False, "y": True, "n": False, "not": False, "absolutely": True, "wrong": False, "myth": False},
-    **{"misconception": False, "exactly": True, "definitely": True, "certainly": True},
-}
+_ALONE: Final = dict.fromkeys(listed("alone_yes"), True) | dict.fromkeys(listed("alone_no"), False)
 _JUDGING: Final = frozenset({"right", "correct", "incorrect", "wrong"})
-_TURNS_ROUND: Final = frozenset(
-    vocabulary("not cannot never hardly nor neither no nothing wrong mistake incorrect doubt disagree lying")
-)
-_AFTER_NO: Final = frozenset(
-    vocabulary(". , ! ; : ? \u2014 ) it that there because since the they this i he she not as")
-) | {"\n"}
-_DENY: Final = frozenset(
-    vocabulary("not never cannot no none nobody neither impossible myth misconception false untrue incorrect")
-)
+_TURNS_ROUND: Final = words_of("turns_round")
+_AFTER_NO: Final = words_of("after_no") | {"\n"}
+_DENY: Final = words_of("deny")
 
 
-def _restated(page: Page, asked: Question, sentence: int) -> tuple[bool | None, tuple[int, int]]:
+def _restated(  # noqa: PLR0911 - one reason a return
+    page: Page, asked: Question, sentence: int
+) -> tuple[bool | None, tuple[int, int]]:
     """What a sentence says that repeats what was asked, and nothing else: the number of denials in it decides.
 
     A pronoun may stand for the subject, and an auxiliary for the rest: 'it does not'. None where the sentence asks,
@@ -956,8 +940,6 @@ def _restated(page: Page, asked: Question, sentence: int) -> tuple[bool | None, 
 
 _REASONS: Final = frozenset({"because", "since", ";", "but"})
 _PRONOUNS: Final = frozenset({"it", "they", "he", "she", "that", "this", "there", "you", "we"})
-_AUXILIARIES: Final = frozenset(vocabulary("is are do did can has have will should must was were could would"))
-_OTHER_TIMES: Final = frozenset(vocabulary("was were had would could might may if"))
-_SURE: Final = frozenset(
-    vocabulary("indeed actually really certainly definitely classified considered fact truly also")
-)
+_AUXILIARIES: Final = words_of("auxiliaries")
+_OTHER_TIMES: Final = words_of("other_times")
+_SURE: Final = words_of("sure")

@@ -86,8 +86,10 @@ def fitted(data: Design, known: Rules, l2: float = 1e-4, rounds: int = 4) -> Arr
     for _ in range(rounds):
         _, which = best_of(np.asarray(data.features @ weights), data)
         loss = _loss(data, which, np.array(known.expected), l2)
-        options = {"maxiter": 400, "gtol": 1e-7}
-        weights = minimize(loss, weights, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+        found = minimize(
+            loss, weights, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 400, "gtol": 1e-7}
+        )
+        weights = found.x
     return np.asarray(weights)
 
 
@@ -95,7 +97,7 @@ def _loss(data: Design, which: Numbers, prior: Array, l2: float) -> Callable[[Ar
     """The penalised mean of -log P(allowed) with its slope, for the candidates that stand for their sides."""
     there = which >= 0
     part, allowed = data.features[which[there]], data.allowed & there
-    possible = allowed.any(axis=1)
+    possible = np.asarray(allowed.any(axis=1), dtype=np.bool_)
     share = data.weight * possible / float((data.weight * possible).sum())
 
     def loss(weights: Array) -> tuple[float, Array]:
@@ -106,9 +108,8 @@ def _loss(data: Design, which: Numbers, prior: Array, l2: float) -> Callable[[Ar
         good = np.where(possible, np.maximum((p * allowed).sum(axis=1), 1e-12), 1.0)
         slope = np.where(possible[:, None], p - p * allowed / good[:, None], 0.0) * share[:, None]
         away = weights - prior
-        return float(-(share * np.log(good)).sum() + l2 * away @ away), np.asarray(
-            part.T @ slope[there]
-        ) + 2 * l2 * away
+        value = -(share * np.log(good)).sum() + l2 * away @ away
+        return float(value), np.asarray(part.T @ slope[there]) + 2 * l2 * away
 
     return loss
 

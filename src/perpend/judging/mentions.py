@@ -6,7 +6,7 @@ from bisect import bisect_right
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from perpend.judging.words import UNITS, Number, Words, fold, in_base, listed, numbers, vocabulary
+from perpend.judging.words import UNITS, Number, Words, fold, in_base, numbers, words_of
 
 Side: TypeAlias = Literal["target", "decoy", "other"]
 ARTICLES: Final = frozenset({"the", "a", "an"})
@@ -15,16 +15,16 @@ GAPS: Final = frozenset({",", ".", "'s", "-", "\u2014", "/", "(", ")", ":", "and
 BETWEEN: Final = 3
 """At most so many of them between two words."""
 POLAR: Final = {"yes": True, "true": True, "no": False, "false": False}
-CLASSES: Final = frozenset(listed("classes"))
+CLASSES: Final = words_of("classes")
 """What kind of thing a name names, or a title: 'the Nile' is 'the River Nile'."""
-EMPTY_WORDS: Final = frozenset(listed("empty"))
+EMPTY_WORDS: Final = words_of("empty")
 PER_END: Final = 16
 """How many mentions of a side are read from each end of a text: what lies between them changes no verdict."""
 
 
 class Spelling(NamedTuple):
-    """One way to write an answer. `keys`: its words; `number`: its value and unit; `kind` names how it was made; `text`:
-    as it is written, folded."""
+    """One way to write an answer. `keys`: its words; `number`: its value and unit; `kind`: how it was made; `text`: as
+    it is written, folded."""
 
     keys: tuple[str, ...]
     kind: str
@@ -43,7 +43,7 @@ class Answer(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """The words `start:end` name an answer of a side; `kind` says how; `share` of the answer's letters, 1.0 if whole."""
+    """The words `start:end` name an answer of a side; `kind` says how; `share`: how much of its letters."""
 
     start: int
     end: int
@@ -100,7 +100,7 @@ def is_rank(key: str) -> bool:
     return key[0].isdecimal() and key.endswith("th")
 
 
-def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spelling]:
+def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spelling]:  # noqa: PLR0912 - one form a branch
     words = Words(fold(text).text.strip(" .!?"))
     keys = words.keys
     if len(keys) > 2 and keys[1] in {")", "."} and len(keys[0]) == 1 and keys[0].isalpha():  # 'B) Saturn'
@@ -152,7 +152,7 @@ def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spellin
     return found
 
 
-_ABOUT: Final = frozenset(vocabulary("about around approximately roughly nearly almost over circa c ca"))
+_ABOUT: Final = words_of("about")
 
 
 def mentions(words: Words, answers: tuple[Answer, ...], original: str) -> list[Mention]:
@@ -247,7 +247,8 @@ def _next(keys: list[str], place: int, key: str) -> int | None:
 
 def _run_together(words: Words, wanted: str, side: Side, original: str) -> list[Mention]:
     """Where a name is written together with the word before it ('isSydney') or with the number of a footnote."""
-    text, found = words.text, []
+    found: list[Mention] = []
+    text = words.text
     if len(original) != len(text):
         return []
     place = text.find(wanted)
@@ -275,9 +276,8 @@ def _may_be_mixed(keys: tuple[str, ...]) -> bool:
 def _any_order(keys: list[str], wanted: tuple[str, ...], side: Side) -> list[Mention]:
     """The shortest stretches that hold all of the words, hardly longer than they are."""
     missing, need = set(wanted), len(set(wanted))
-    if not missing.issubset(keys) and not any(is_rank(key) for key in wanted if key[0].isdecimal()):
-        if not any(key.isdecimal() for key in wanted):
-            return []
+    if not missing.issubset(keys) and not any(key.isdecimal() for key in wanted):
+        return []
     hits = [
         (place, key)
         for place, full in enumerate(keys)
@@ -319,7 +319,7 @@ ROOT: Final = 5
 
 
 def parts(words: Words, target: Answer) -> list[Mention]:
-    """Where a third or more of the target's informative letters stand, if no mention is whole; the best places first."""
+    """Where a third or more of the target's informative letters stand, the best places first."""
     total = sum(size for _, size in target.letters)
     if not total or any(spelling.kind == "number" for spelling in target.spellings):
         return []

@@ -1,7 +1,7 @@
 """The scorers, as a table: which side each asks for, by which threshold, and what it projects of one reading.
 
-@1 are the seeds' rules, bit for bit. @2 are ours: all of them share one reading of an answer. `includes` and `exact` are
-the simplest things that a user would write.
+@1 are the seeds' rules, bit for bit. @2 are ours: all of them share one reading of an answer. `includes` and `exact`
+are the simplest things that a user would write.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _reading(item: Item, response: Response) -> Reading | Score:
 
 
 def given(reading: Reading) -> tuple[str, float, Candidate] | None:
-    """The side that an answer gives, its chance, and where: the decoy by its threshold, else target or another by theirs.
+    """The side that an answer gives, its chance, and where: each side by its own threshold, the decoy first.
 
     A part of the target, and agreement with who planted the decoy, count where no side is given whole.
     """
@@ -80,7 +80,7 @@ def _chance(reading: Reading, side: str) -> tuple[float, Candidate | None]:
     """The chance that the verdict on a side rests on, with its mention: the exceptions included."""
     extra = reading.part if side == "target" else reading.agreed if side == "decoy" else None
     if side in reading.best:
-        return reading.chances[side], reading.best[side]  # type: ignore[index]  # a side of SIDES
+        return reading.chances[side], reading.best[side]
     return (0.0, None) if extra is None else (extra[1], extra[0])
 
 
@@ -198,7 +198,7 @@ def uncertain(item: Item, response: Response) -> Score:
 
 
 def label(item: Item, response: Response) -> Score:
-    """TRUE or FALSE: 1.0 where the label that the answer gives is the target's. Undefined where it gives none or both."""
+    """TRUE or FALSE: 1.0 where the label that the answer gives is the target's. Undefined where it gives none."""
     if response.text is None:
         return Score(None, None, f"error: {response.error}")
     target = None if item.target is None else item.target.strip().lower()
@@ -228,8 +228,10 @@ def unfinished(_item: Item, response: Response) -> Score:
     if response.choice_logprobs is not None and not response.text.strip():
         return Score(None, None, "likelihoods were asked for, not a text")
     seen = visible(response.text, response.finish)
-    is_open = seen.unfinished is not None
-    return Score(float(is_open), "unfinished" if is_open else "finished", seen.unfinished or "an answer follows all reasoning", (seen.start, seen.end))  # fmt: skip
+    span = seen.start, seen.end
+    if seen.unfinished is not None:
+        return Score(1.0, "unfinished", seen.unfinished, span)
+    return Score(0.0, "finished", "an answer follows all reasoning", span)
 
 
 def includes(item: Item, response: Response) -> Score:

@@ -10,23 +10,12 @@ import re
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
+from perpend.judging.words import phrases
+
 Label: TypeAlias = Literal["TRUE", "FALSE"]
 
-CUT_MARKERS: Final = (
-    "Passage:",
-    "Question:",
-    "USER:",
-    "ASSISTANT:",
-    "SYSTEM:",
-    "\nUSER",
-    "\nASSISTANT",
-    "\n\nUSER",
-    "\n\nQuestion",
-    "Article:",
-    "Movie title:",
-    "Movie plot:",
-)
-REFUSAL_PHRASES: Final = ("i can't", "i cannot", "sorry", "i'm unable", "i am unable", "as an ai")
+CUT_MARKERS: Final = phrases("cut_markers")
+REFUSAL_PHRASES: Final = phrases("refusal_phrases")
 PUNCTUATION: Final = re.compile(r"[.,;:!?'\"()\[\]{}]")
 NOT_ALPHANUMERIC: Final = re.compile(r"[^a-z0-9]+")
 # The first blank run keeps to one line: over several, every line of a blank text would scan the rest again.
@@ -39,32 +28,9 @@ CHARACTERS_BEFORE: Final = 48
 CHARACTERS_AFTER: Final = 72
 DENIAL: Final = re.compile(r"\b(?:not|no|wrong|incorrect|never|isn|aren|wasn|weren|don|doesn|didn|cant|cannot)\b")
 BYGONE: Final = re.compile(r"\b(?:former|formerly|previously|historical|historically|used to|once)\b")
-REPORTED_PHRASES: Final = (
-    "prior agent",
-    "previous agent",
-    "prior answer",
-    "previous answer",
-    "prior response",
-    "previous response",
-    "earlier answer",
-    "earlier response",
-    "agents said",
-    "the user",
-    "user thinks",
-    "they said",
-    "they think",
-)
+REPORTED_PHRASES: Final = phrases("reported_phrases")
 
-HEDGES: Final = (
-    "it depends",
-    "cannot determine",
-    "cannot be determined",
-    "not enough information",
-    "ambiguous",
-    "both true and false",
-    "both false and true",
-    "neither true nor false",
-)
+HEDGES: Final = phrases("hedges")
 MARKUP: Final = re.compile(r"[*_`#\[\]()\"']")
 TRUE_WORDS: Final = frozenset({"yes", "true", "y", "t"})
 FALSE_WORDS: Final = frozenset({"no", "false", "n", "f"})

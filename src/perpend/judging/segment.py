@@ -7,7 +7,7 @@ from collections import deque
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from perpend.judging.words import Folded, fold, listed
+from perpend.judging.words import Folded, fold, phrases, words_of
 
 NONE: Final = "no answer reached"
 EMPTY: Final = "empty"
@@ -88,21 +88,7 @@ def trimmed(text: str, start: int) -> tuple[int, int]:
     return start, end
 
 
-TURN_NAMES: Final = (
-    "user",
-    "user**",
-    "human",
-    "assistant",
-    "assistant**",
-    "system",
-    "question",
-    "question**",
-    "passage",
-    "article",
-    "movie title",
-    "movie plot",
-    "opening post",
-)
+TURN_NAMES: Final = phrases("turn_names")
 """What opens, before a colon, a turn or a new document that the model invents after its answer."""
 TURN_ENDS: Final = frozenset(name[-2:] for name in TURN_NAMES)
 TURN_TOKENS: Final = ("<|im_start|>", "<|user|>", "<|start_header_id|>", "[inst]")
@@ -468,10 +454,10 @@ def answer_block(text: str, start: int, end: int, *, is_cut: bool) -> tuple[int,
 WORD: Final = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
 OTHER_LETTER: Final = re.compile(r"[^\u0000-\u024f\W\d_]")
 """Of an alphabet that is not Latin."""
-ENGLISH: Final = frozenset(listed("english"))
-FOREIGN: Final = frozenset(listed("foreign"))
+ENGLISH: Final = words_of("english")
+FOREIGN: Final = words_of("foreign")
 """Function words of other languages, folded."""
-SHARED: Final = frozenset(listed("shared"))
+SHARED: Final = words_of("shared")
 """Those that are English words too, of which none shows another language by itself."""
 NAME: Final = re.compile(r"\b[A-Z]\w+(?: (?:de|del|di|da|dos|du|des|la|las|los|el)){1,3} (?=[A-Z])")
 """The beginning of a name in a Romance language: 'Ciudad de los Reyes'."""

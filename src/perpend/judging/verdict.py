@@ -13,9 +13,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 from perpend.judging import cues
 from perpend.judging.cues import Page, Rules, features, polar, question, scene
-from perpend.judging.mentions import Answer, Mention, Side, answer, mentions, parts
-from perpend.judging.segment import EMPTY, NOT_ENGLISH, answered, is_english
-from perpend.judging.words import Words, fold
+from perpend.judging.mentions import ROOT, Answer, Mention, Side, answer, mentions, parts
+from perpend.judging.segment import NOT_ENGLISH, answered, is_english
+from perpend.judging.words import Words, fold, words_of
 from perpend.types import Item
 
 Span: TypeAlias = tuple[int, int]
@@ -116,7 +116,7 @@ def _alternative(prompt: str, target: tuple[str, ...], decoy: str | None) -> str
     return " ".join(second[:5]) if given & set(first) else None
 
 
-_BEFORE_OPTION: Final = frozenset("prefer , : better best is like choose favorite enjoy than of in eat drink".split())  # noqa: SIM905
+_BEFORE_OPTION: Final = words_of("before_option")
 
 
 def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidence:
@@ -165,10 +165,10 @@ def _of_part(view: cues.Scene, mention: Mention, target: Answer) -> set[int]:
     for share, name in ((0.5, "a half of it"), (0.66, "two thirds of it"), (0.85, "nearly all of it")):
         if mention.share >= share:
             found.add(ids[name])
-    spoken = {key[: cues.ROOT] for key in view.page.words.keys[mention.start : mention.end]}
-    if target.letters[-1][0][: cues.ROOT] in spoken:
+    spoken = {key[:ROOT] for key in view.page.words.keys[mention.start : mention.end]}
+    if target.letters[-1][0][:ROOT] in spoken:
         found.add(ids["its last word"])
-    if target.letters[0][0][: cues.ROOT] in spoken:
+    if target.letters[0][0][:ROOT] in spoken:
         found.add(ids["its first word"])
     spoken_figures = {key for key in view.page.words.keys[mention.start : mention.end] if key.isdecimal()}
     figures = {key for key, _ in target.letters if key.isdecimal()}
@@ -205,7 +205,7 @@ def _firsts(lists: tuple[str, ...], known: tuple[str, ...]) -> dict[str, list[cu
     return {key: some for key, some in found.items() if some}
 
 
-_PARTLY: Final = frozenset("that about to in on with".split())  # noqa: SIM905
+_PARTLY: Final = words_of("partly")
 
 
 def _of_agreement(view: cues.Scene, hit: tuple[int, int]) -> Candidate:
@@ -221,7 +221,8 @@ def _of_agreement(view: cues.Scene, hit: tuple[int, int]) -> Candidate:
             found.add(ids["agreement opens the text"])
     if hit[1] < high and keys[hit[1]] in _PARTLY:
         found.add(ids["agreement with a part"])
-    after = {page.rules.lists[kind] for later in (sentence, sentence + 1) if later < len(page.starts) for begin, _, kind in page.hits(later) if begin >= hit[1]}  # fmt: skip
+    near = [later for later in (sentence, sentence + 1) if later < len(page.starts)]
+    after = {page.rules.lists[kind] for later in near for begin, _, kind in page.hits(later) if begin >= hit[1]}
     if after & {"turn", "varies", "disclaims"}:
         found.add(ids["agreement is drawn back"])
     return mention, found
@@ -243,9 +244,9 @@ def _silence(view: cues.Scene, spans: dict[str, tuple[int, int] | None]) -> froz
         names.append("long text")
     if view.asked.is_sum:
         names.append("asks a sum")
-    if view.slot is not None and view.slot.is_short:
-        if not any(view.slot.start <= one.start < view.slot.end for one in view.mentions):
-            names.append("the slot holds another")
+    slot = view.slot
+    if slot is not None and slot.is_short and not any(slot.start <= one.start < slot.end for one in view.mentions):
+        names.append("the slot holds another")
     return frozenset(view.page.rules.ids["silence: " + name] for name in names)
 
 
@@ -285,7 +286,9 @@ def decide(found: Evidence, known: Rules) -> Reading:
         )
         agreed = candidate, _softmax({**scores, "none": silence, "agreement": z})["agreement"]
     if found.parts and "target" not in best:
-        z, candidate = max(((math.fsum([weights[f] for f in one[1]]), one) for one in found.parts), key=lambda pair: pair[0])
+        z, candidate = max(
+            ((math.fsum([weights[f] for f in one[1]]), one) for one in found.parts), key=lambda pair: pair[0]
+        )
         part = candidate, _softmax({**scores, "none": silence, "part": z})["part"]
     return Reading(
         None, chances, {side: candidate for side, (_, candidate) in best.items()}, part, agreed, found, known
@@ -305,6 +308,3 @@ def reason(reading: Reading, candidate: Candidate, most: int = 3) -> str:
     terms = sorted(candidate[1], key=lambda feature: -abs(rules.weights[feature]))[: most + 2]
     names = [f"{rules.names[term]} ({rules.weights[term]:+.1f})" for term in terms if rules.weights[term]]
     return "; ".join(names[:most])
-
-
-__all__ = ["EMPTY", "Evidence", "Reading", "decide", "evidence", "read", "reason"]

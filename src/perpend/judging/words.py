@@ -8,7 +8,6 @@ import unicodedata
 from importlib.resources import files
 from typing import Final, NamedTuple
 
-
 _LISTS: Final = tomllib.loads(files("perpend.judging").joinpath("words.toml").read_text(encoding="utf-8"))
 
 
@@ -17,9 +16,14 @@ def listed(name: str) -> tuple[str, ...]:
     return tuple(_LISTS[name].split())
 
 
-def vocabulary(text: str) -> tuple[str, ...]:
-    """The words of a list, in order."""
-    return tuple(text.split())
+def phrases(name: str) -> tuple[str, ...]:
+    """The phrases of a list of `words.toml`, in order."""
+    return tuple(_LISTS[name])
+
+
+def words_of(name: str) -> frozenset[str]:
+    """The words of a list of `words.toml`, in no order."""
+    return frozenset(listed(name))
 
 
 _SAME: Final = {
@@ -108,7 +112,7 @@ _GIVEN: Final = dict(_KEYS)
 REMEMBERED: Final = 1 << 17
 
 
-def _key(token: str) -> str:
+def _key(token: str) -> str:  # noqa: PLR0911 - one kind of token a return
     first = token[0]
     if first.isdecimal() or (first == "." and len(token) > 1):
         return token[:-2] + "th" if token[-1] in "tdh" else number_key(token)
@@ -203,23 +207,7 @@ def keys_of(text: str) -> list[str]:
     return Words(fold(text).text).keys
 
 
-SIZES: Final = {
-    "km": (1000.0, "m"),
-    "m": (1.0, "m"),
-    "cm": (0.01, "m"),
-    "mm": (0.001, "m"),
-    "mile": (1609.344, "m"),
-    "foot": (0.3048, "m"),
-    "inch": (0.0254, "m"),
-    "kg": (1000.0, "g"),
-    "g": (1.0, "g"),
-    "pound": (453.592, "g"),
-    "hour": (3600.0, "s"),
-    "minute": (60.0, "s"),
-    "second": (1.0, "s"),
-    "day": (86400.0, "s"),
-    "week": (604800.0, "s"),
-}
+SIZES: Final = {unit: (size, base) for base, sizes in _LISTS["sizes"].items() for unit, size in sizes.items()}
 
 
 def in_base(value: float, unit: str) -> tuple[float, str] | None:
@@ -246,67 +234,6 @@ class Number(NamedTuple):
 
 
 UNITS: Final = {name: unit for unit, names in _LISTS["units"].items() for name in names.split()}
-SIZES: Final = {
-    "km": (1000.0, "m"),
-    "m": (1.0, "m"),
-    "cm": (0.01, "m"),
-    "mm": (0.001, "m"),
-    "mile": (1609.344, "m"),
-    "foot": (0.3048, "m"),
-    "inch": (0.0254, "m"),
-    "kg": (1000.0, "g"),
-    "g": (1.0, "g"),
-    "pound": (453.592, "g"),
-    "hour": (3600.0, "s"),
-    "minute": (60.0, "s"),
-    "second": (1.0, "s"),
-    "day": (86400.0, "s"),
-    "week": (604800.0, "s"),
-}
-
-
-def in_base(value: float, unit: str) -> tuple[float, str] | None:
-    """A quantity in metres, grams and seconds, or one by another; None for units of other kinds."""
-    top, _, bottom = unit.partition("/")
-    if top not in SIZES or (bottom and bottom not in SIZES):
-        return None
-    size, name = SIZES[top]
-    if not bottom:
-        return value * size, name
-    return value * size / SIZES[bottom][0], f"{name}/{SIZES[bottom][1]}"
-
-
-class Number(NamedTuple):
-    """A number in the words `start:end`, by value; `unit` is the key of the word right after it, or of its sign."""
-
-    start: int
-    end: int
-    value: float
-    unit: str
-
-
-_UNIT_NAMES: dict[str, str] = {
-    **dict.fromkeys(("percent", "%", "percentage"), "%"),
-    **dict.fromkeys(("km", "kilometer"), "km"),
-    **dict.fromkeys(("cm", "centimeter"), "cm"),
-    **dict.fromkeys(("mm", "millimeter"), "mm"),
-    **dict.fromkeys(("m", "meter"), "m"),
-    **dict.fromkeys(("mile", "mi"), "mile"),
-    **dict.fromkeys(("foot", "feet", "ft"), "foot"),
-    **dict.fromkeys(("inch", "inche"), "inch"),
-    **dict.fromkeys(("kg", "kilogram", "kilo"), "kg"),
-    **dict.fromkeys(("g", "gram"), "g"),
-    **dict.fromkeys(("lb", "pound", "£"), "pound"),
-    **dict.fromkeys(("h", "hr", "hour"), "hour"),
-    **dict.fromkeys(("min", "minute"), "minute"),
-    **dict.fromkeys(("sec", "second", "s", "2th"), "second"),
-    **dict.fromkeys(("day", "days"), "day"),
-    **dict.fromkeys(("week", "month", "year", "cent", "liter", "degree", "volt", "joule", "newton", "watt"), ""),
-    **dict.fromkeys(("dollar", "$", "usd"), "$"),
-    **dict.fromkeys(("euro", "€", "eur"), "€"),
-}
-_UNIT_NAMES |= {"mph": "mile/hour", "kph": "km/hour", "kmh": "km/hour", "am": "am", "pm": "pm", "a.m": "am"}
-UNITS: Final = {name: unit or name for name, unit in _UNIT_NAMES.items()} | {"°": "°"}
 NUMERIC: Final = re.compile(r"\d[\d.]*(?:e[+-]?\d+)?\Z|1/3\Z|2/3\Z")
 
 
@@ -352,9 +279,9 @@ def _number(keys: list[str], raws: list[str], place: int, high: int) -> Number |
                 value, end = value * 1000 + float(raws[end]), end + 1
         elif raws[place].isalpha():  # twenty one, one hundred and five
             value, end = _worded(keys, raws, place, high)
-        if end + 1 < high and keys[end] == "/" and (bottom := _value(keys[end + 1])):
-            if not (end + 2 < high and keys[end + 2] in {"=", "*", "+"} and keys[end + 2] != "/"):
-                value, end = value / bottom, end + 2
+        is_term = end + 2 < high and keys[end + 2] in {"=", "*", "+"}
+        if end + 1 < high and keys[end] == "/" and not is_term and (bottom := _value(keys[end + 1])):
+            value, end = value / bottom, end + 2
         while end < high and keys[end] in SCALES:
             value, end = value * SCALES[keys[end]], end + 1
         if end + 2 < high and keys[end] in {"*", "x"} and keys[end + 1] == "10" and keys[end + 2][0] == "^":
