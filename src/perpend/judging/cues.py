@@ -166,6 +166,7 @@ class Page:
         "asked",
         "claims",
         "ends",
+        "marks",
         "original",
         "rules",
         "starts",
@@ -178,6 +179,7 @@ class Page:
         self._breaks: dict[int, list[int]] = {}
         self._kinds: dict[tuple[int, int], frozenset[int]] = {}
         self.claims: dict[int, bool] = {}
+        self.marks: dict[int, tuple[bool, bool]] = {}
         self.afterwards: dict[tuple[Side, int], list[str]] = {}
         keys, raws = words.keys, words.raws
         starts, ends, low = [], [], 0
@@ -646,21 +648,27 @@ def _afterwards(view: Scene, side: Side, sentence: int, rivals: list[Mention]) -
     if known is not None:
         return known
     known = []
-    lists, high = page.rules.lists, page.ends[sentence]
+    high = page.ends[sentence]
     later = [rival for rival in rivals if rival.start >= high][:6]
     if any(_overturns(view, rival, sentence) for rival in later):
         known.append("overturned")
-    for rival in later:
-        hits = page.hits(page.sentence(rival.start))
-        if any(lists[kind] == "turn" and begin < rival.start for begin, _, kind in hits) and _is_claim(page, rival):
-            known.append("a rival stated after a turn")
-            break
-    for rival in rivals[:6]:
-        hits = page.hits(page.sentence(rival.start))
-        if any(lists[kind] == "denial" and 0 <= rival.start - stop <= 2 for _, stop, kind in hits):
-            known.append("a rival is denied")
-            break
+    if any(_marks(page, rival)[0] for rival in later):
+        known.append("a rival stated after a turn")
+    if any(_marks(page, rival)[1] for rival in rivals[:6]):
+        known.append("a rival is denied")
     page.afterwards[side, sentence] = known
+    return known
+
+
+def _marks(page: Page, mention: Mention) -> tuple[bool, bool]:
+    """Whether a mention is claimed after a turn, and whether it is denied right before; worked out once."""
+    known = page.marks.get(mention.start)
+    if known is None:
+        lists, hits = page.rules.lists, page.hits(page.sentence(mention.start))
+        before = [(lists[kind], stop) for begin, stop, kind in hits if begin < mention.start]
+        is_denied = any(name == "denial" and 0 <= mention.start - stop <= 2 for name, stop in before)
+        known = any(name == "turn" for name, _ in before) and _is_claim(page, mention), is_denied
+        page.marks[mention.start] = known
     return known
 
 

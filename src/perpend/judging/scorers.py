@@ -22,22 +22,37 @@ NEAR: Final = 0.15
 """A chance so near to its threshold is too close to call."""
 
 
+SHORT: Final = 160
+"""Readings of texts up to so long are kept: a run has many answers alike."""
+KEPT: Final = 1 << 14
+
+
 class Reader:
     """Reads answers by one rule set. The scorers of a response ask one after the other, and it is read once.
 
-    What is known is one tuple: another thread never sees half of it.
+    What is known of the last is one tuple: another thread never sees half of it.
     """
 
-    __slots__ = ("_known", "_rules")
+    __slots__ = ("_known", "_rules", "_short")
 
     def __init__(self, known: Callable[[], Rules]) -> None:
         self._rules = known
         self._known: tuple[Item | None, Response | None, Reading | None] = None, None, None
+        self._short: dict[tuple[object, ...], Reading] = {}
 
     def read(self, item: Item, response: Response, text: str) -> Reading:
         known_item, known_response, known = self._known
         if known_response is response and known_item is item and known is not None:
             return known
+        if len(text) <= SHORT:
+            key = (text, response.finish, item.prompt, item.target, item.decoy, item.aliases, item.choices)
+            kept = self._short.get(key)
+            if kept is None:
+                kept = read(item, text, response.finish, self._rules())
+                if len(self._short) >= KEPT:
+                    self._short.clear()
+                self._short[key] = kept
+            return kept
         new = read(item, text, response.finish, self._rules())
         self._known = item, response, new
         return new
