@@ -28,8 +28,10 @@ ZONES: Final = (
     "in the sentence after",
     "opening the sentence",
 )
-DISCLAIMING: Final = ("denial", "condition", "concession", "reported", "rather", "wrong", "past")
+DISCLAIMING: Final = ("denial", "condition", "if", "concession", "reported", "rather", "wrong", "past")
 """Lists of which one before a rival makes it no claim that could overturn another."""
+NEUTRAL: Final = frozenset({"nothing", "right"})
+"""Lists whose phrases hide what shorter cues they hold: the doubt of 'without a doubt'."""
 EXPECTED: Final = (0.6, 0.7, 0.5, 0.7, 0.5, 0.3, 0.0, 0.3, 0.0)
 """How much of what a reader expects of a list the fit starts from, in each zone."""
 RULES: Final = files("perpend.judging").joinpath("rules.toml")
@@ -220,7 +222,7 @@ class Page:
     def _found(self, low: int, high: int) -> list[Hit]:
         keys, cues, bound, asked = self.words.keys, self.rules.cues, self.rules.bound, self.asked
         found: list[Hit] = []
-        high = min(high, low + 400)
+        covered, high = low, min(high, low + 400)
         for place in range(low, high):
             phrases = cues.get(keys[place])
             if phrases is None:
@@ -238,6 +240,10 @@ class Page:
                     longest, there = end, [(place, end, kind)]
                 elif end and end == longest:
                     there.append((place, end, kind))
+            if longest <= covered:
+                continue
+            if any(self.rules.lists[kind] in NEUTRAL for _, _, kind in there):
+                covered = max(covered, longest)
             if there and keys[place] in asked and all(key in asked for key in keys[place:longest]):
                 there = [hit for hit in there if hit[2] not in bound]
             found += there
@@ -580,6 +586,10 @@ def _standing(view: Scene, mention: Mention, sentence: int) -> list[str]:  # noq
                 names.append("a rival in the slot")
             elif not others and view.slot.is_short:
                 names.append("the slot holds another")
+    if sentence + 1 < count and page.ends[sentence + 1] - page.starts[sentence + 1] < 8:
+        low = page.starts[sentence + 1]
+        if any(page.rules.lists[kind] == "disowns" and begin - low < 2 for begin, _, kind in page.hits(sentence + 1)):
+            names.append("disowned at once")
     if view.is_cut and sentence == count - 1:
         names.append("cut off")
     length = len(keys)
@@ -732,6 +742,8 @@ def _content(view: Scene, mention: Mention, sentence: int) -> list[str]:
             names.append("its clause begins as the question does" if is_asked else "its clause begins otherwise")
         own += not is_asked
     names = [name for name in names if name]
+    if _is_around(keys, first, mention.start) and _is_tail(keys, mention.end, last):
+        names.append("all of its clause")
     total, share = len(asked.roots), view.shares.get(sentence, 0)
     how_much = "none" if not share else "all" if share >= total else "most" if share >= 0.6 * total else "some"
     names.append(f"{how_much} of the question's words, {'no' if not own else 'few' if own < 3 else 'many'} of its own")
@@ -939,7 +951,7 @@ def _restated(  # noqa: PLR0911 - one reason a return
         return nothing
     lists = page.rules.lists
     if any(
-        lists[kind] in {"condition", "past", "only", "nothing"} and begin < places[-1]
+        lists[kind] in {"condition", "if", "past", "only", "nothing"} and begin < places[-1]
         for begin, _, kind in page.hits(sentence)
     ):
         return nothing
