@@ -9,6 +9,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from perpend.judging.cues import RULES, rules
 from perpend.judging.scorers import SCORERS
@@ -228,3 +230,31 @@ def test_reading_takes_linear_time_on_hostile_text(piece: str) -> None:
 
 def test_the_same_file_as_text_gives_the_same_rules() -> None:
     assert rules(RULES.read_text(encoding="utf-8")).weights == rules().weights
+
+
+PIECES = st.sampled_from(
+    [
+        *("\x00\x1b[0m", "\ud800", "\u202e", "\u0301", "İ", "ß", "ﬁ", "²", "½", "٣", "<think>", "</think>", "**", "`"),
+        *("\\boxed{", "}", "(", "$", "\n", " ", "\u2028", "Answer:", "the answer is", "not", "n't", "no", "TRUE", "yes"),
+        *("Oslo", "Bergen", "-7", "1,000", ".5", "1e999", "10^99999", "1/0", "3:00", "\\frac", "^{2}", "they said", "?", "."),
+    ]
+)  # fmt: skip
+TEXTS = st.lists(PIECES | st.text(max_size=5), max_size=40).map(" ".join) | st.text(max_size=200)
+ANSWERS = (
+    st.none()
+    | st.text(max_size=12)
+    | st.sampled_from(["Oslo", "TRUE", "-7", "1/2", "(2, 3)", "3 pm", "5 km/h", ".", ""])
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(TEXTS, TEXTS, ANSWERS, ANSWERS, st.sampled_from([(), ("Oslo", "Bergen"), ("A", "B")]))
+def test_any_text_is_scored_and_a_span_is_within_it(
+    prompt: str, text: str, target: str | None, decoy: str | None, choices: tuple[str, ...]
+) -> None:
+    item, response = Item("x", prompt, target=target, decoy=decoy, choices=choices), Response(text=text)
+    for versions in SCORERS.values():
+        for scorer in versions:
+            score = scorer.judge(item, response)
+            assert score.value is None or 0.0 <= score.value <= 1.0
+            assert score.span is None or 0 <= score.span[0] <= score.span[1] <= len(text)

@@ -878,9 +878,9 @@ def _polar_word(page: Page, place: int) -> tuple[bool, int, int] | None:
     turns = [
         at
         for at in (*range(max(low, place - 7), place), *range(place + 1, min(high, place + 7)))
-        if keys[at] in _TURNS_ROUND and not (keys[at] == "no" and keys[at + 1] == ",")
+        if keys[at] in _TURNS_ROUND and not (keys[at] == "no" and keys[at + 1 : at + 2] == [","])
     ]
-    turns = [at for at in turns if at < place or keys[place + 1] in _COPULAS]
+    turns = [at for at in turns if at < place or after in _COPULAS]
     if not turns:
         return value, place, place + 1
     return value == (len(turns) % 2 == 0), min(*turns, place), max(*turns, place) + 1
@@ -935,7 +935,7 @@ def _restated(  # noqa: PLR0911 - one reason a return
     denials = [
         place
         for place in range(max(low, places[0] - 6), min(high, places[-1] + 6))
-        if keys[place] in _DENY and not (keys[place] == "no" and keys[place + 1] == ",")
+        if keys[place] in _DENY and not (keys[place] == "no" and keys[place + 1 : place + 2] == [","])
     ]
     if asked.verb not in shared and not denials and len(shared) < len(asked.roots):
         return nothing

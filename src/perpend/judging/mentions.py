@@ -6,7 +6,7 @@ from bisect import bisect_right
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from perpend.judging.words import UNITS, Number, Words, fold, in_base, numbers, words_of
+from perpend.judging.words import UNITS, Number, Words, fold, in_base, numbers, phrases_of, words_of
 
 Side: TypeAlias = Literal["target", "decoy", "other"]
 ARTICLES: Final = frozenset({"the", "a", "an"})
@@ -24,12 +24,13 @@ PER_END: Final = 16
 
 class Spelling(NamedTuple):
     """One way to write an answer. `keys`: its words; `number`: its value and unit; `kind`: how it was made; `text`: as
-    it is written, folded."""
+    it is written, folded; `cased`: only with a capital."""
 
     keys: tuple[str, ...]
     kind: str
     number: tuple[float, str] | None = None
     text: str = ""
+    cased: bool = False
 
 
 class Answer(NamedTuple):
@@ -129,7 +130,10 @@ def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spellin
     if len(keys) == 1 and keys[0] in POLAR:
         return []
     content = _content(keys) or tuple(keys)
-    found = [Spelling(content, "whole", None, words.text)]
+    found = [Spelling(content, "whole", None, words.text, _is_cased(text, content))]
+    for name in SAME_NAMES.get(" ".join(content), ()):
+        also = tuple(name.split())
+        found.append(Spelling(also, "whole", None, "", len(name) < 4))
     if len(content) > 1:
         named = tuple(key for key in content if key not in CLASSES and (len(key) > 1 or not key.isalpha()))
         if named and named != content and (len(named) > 1 or len(named[0]) > 3):
@@ -152,6 +156,19 @@ def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spellin
     return found
 
 
+def _is_cased(text: str, content: tuple[str, ...]) -> bool:
+    """Whether only a capital makes the words this answer: 'US' is a country and 'us' is not, nor 'may' a month."""
+    joined = "".join(content)
+    is_plain = all(key in EMPTY_WORDS or key in CAPITAL_WORDS for key in content)
+    return text[:1].isupper() and (
+        is_plain or len(joined) < 3 or (len(joined) < 5 and text.isupper() and joined.isalpha())
+    )
+
+
+CAPITAL_WORDS: Final = words_of("capital_words")
+SAME_NAMES: Final = {
+    name: tuple(other for other in names if other != name) for names in phrases_of("same_names") for name in names
+}
 _ABOUT: Final = words_of("about")
 
 
@@ -174,7 +191,10 @@ def mentions(words: Words, answers: tuple[Answer, ...], original: str) -> list[M
             elif spelling.kind == "letter":
                 own += _letters(words, starts.get(spelling.keys[0], []), spelling, which.side, original)
             elif spelling.kind != "surname" or not own:
-                own += _in_order(keys, starts.get(spelling.keys[0], []), spelling, which.side)
+                places = starts.get(spelling.keys[0], [])
+                if spelling.cased and len(original) == len(words.text):
+                    places = [place for place in places if original[words.places[place][0]].isupper()]
+                own += _in_order(keys, places, spelling, which.side)
         if not own:
             for spelling in which.spellings:
                 if spelling.kind == "whole" and 1 < len(spelling.keys) < 8 and _may_be_mixed(spelling.keys):

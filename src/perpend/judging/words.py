@@ -21,6 +21,11 @@ def phrases(name: str) -> tuple[str, ...]:
     return tuple(_LISTS[name])
 
 
+def phrases_of(name: str) -> tuple[tuple[str, ...], ...]:
+    """The groups of phrases of a list of `words.toml`."""
+    return tuple(tuple(group) for group in _LISTS[name])
+
+
 def words_of(name: str) -> frozenset[str]:
     """The words of a list of `words.toml`, in no order."""
     return frozenset(listed(name))
@@ -274,8 +279,8 @@ def _number(keys: list[str], raws: list[str], place: int, high: int) -> Number |
         if first is None:
             return None
         value = first
-        if raws[place].isdigit():
-            while end < high and len(raws[end]) == 3 and raws[end].isdigit() and len(raws[place]) <= 3:  # 10 000
+        if raws[place].isdecimal():
+            while end < high and len(raws[end]) == 3 and raws[end].isdecimal() and len(raws[place]) <= 3:  # 10 000
                 value, end = value * 1000 + float(raws[end]), end + 1
         elif raws[place].isalpha():  # twenty one, one hundred and five
             value, end = _worded(keys, raws, place, high)
@@ -298,7 +303,7 @@ def _number(keys: list[str], raws: list[str], place: int, high: int) -> Number |
     if (
         start
         and keys[start - 1] == "-"
-        and not (start > 1 and keys[start - 2][-1].isalnum() and raws[start - 2].isdigit())
+        and not (start > 1 and keys[start - 2][-1].isalnum() and raws[start - 2].isdecimal())
     ):
         value, start = -value, start - 1
     if start and keys[start - 1] in {"negative", "minu"} and not (start > 1 and keys[start - 2][0].isdecimal()):
@@ -308,7 +313,7 @@ def _number(keys: list[str], raws: list[str], place: int, high: int) -> Number |
 
 def _power(key: str) -> int:
     digits = key[1:]
-    return max(-99, min(99, int(digits))) if digits.lstrip("-").isdigit() else 0
+    return max(-99, min(99, int(digits))) if digits.lstrip("-").isdecimal() else 0
 
 
 def _worded(keys: list[str], raws: list[str], place: int, high: int) -> tuple[float, int]:
