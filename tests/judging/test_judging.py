@@ -235,8 +235,8 @@ def test_the_same_file_as_text_gives_the_same_rules() -> None:
 PIECES = st.sampled_from(
     [
         *("\x00\x1b[0m", "\ud800", "\u202e", "\u0301", "İ", "ß", "ﬁ", "²", "½", "٣", "<think>", "</think>", "**", "`"),
-        *("\\boxed{", "}", "(", "$", "\n", " ", "\u2028", "Answer:", "the answer is", "not", "n't", "no", "TRUE", "yes"),
-        *("Oslo", "Bergen", "-7", "1,000", ".5", "1e999", "10^99999", "1/0", "3:00", "\\frac", "^{2}", "they said", "?", "."),
+        *("\\boxed{", "}", "(", "$", "\n", " ", "\u2028", "Answer:", "the answer is", "not", "n't", "no", "yes"),
+        *("Oslo", "Bergen", "-7", "1,000", ".5", "1e999", "10^99999", "1/0", "3:00", "\\frac", "^{2}", "?", "."),
     ]
 )  # fmt: skip
 TEXTS = st.lists(PIECES | st.text(max_size=5), max_size=40).map(" ".join) | st.text(max_size=200)

@@ -586,6 +586,9 @@ def _standing(view: Scene, mention: Mention, sentence: int) -> list[str]:  # noq
                 names.append("a rival in the slot")
             elif not others and view.slot.is_short:
                 names.append("the slot holds another")
+    if sentence and keys[page.ends[sentence - 1] - 1] == ":":
+        if any(page.rules.lists[kind] in {"answer", "conclude"} for _, _, kind in page.hits(sentence - 1)):
+            names.append("announced")
     if sentence + 1 < count and page.ends[sentence + 1] - page.starts[sentence + 1] < 8:
         low = page.starts[sentence + 1]
         if any(page.rules.lists[kind] == "disowns" and begin - low < 2 for begin, _, kind in page.hits(sentence + 1)):
@@ -744,7 +747,8 @@ def _content(view: Scene, mention: Mention, sentence: int) -> list[str]:
     names = [name for name in names if name]
     if _is_around(keys, first, mention.start) and _is_tail(keys, mention.end, last):
         names.append("all of its clause")
-    total, share = len(asked.roots), view.shares.get(sentence, 0)
+    total = len(asked.roots)
+    share = len({keys[place][:ROOT] for place in range(first, min(last, first + 60))} & asked.roots)
     how_much = "none" if not share else "all" if share >= total else "most" if share >= 0.6 * total else "some"
     names.append(f"{how_much} of the question's words, {'no' if not own else 'few' if own < 3 else 'many'} of its own")
     spoken = {key[:ROOT] for key in keys[low : min(high, low + 80)]}
