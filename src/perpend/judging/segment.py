@@ -104,8 +104,7 @@ GAP_LINES: Final = 4
 _QUIZ: Final = r"question|quiz|flashcard"
 NEW_TURN: Final = re.compile(
     rf"\n[ *#>_-]*(?:(?:{_QUIZ}|problem|exercise|claim|scenario) ?\d+|{_QUIZ}|user ?\d*|human|student"
-    rf"|teacher|system message|agent [a-z]"
-    r"|prior users'?(?: \w+)?|q\d?)[ *]*(?:\([^)\n]{0,20}\)[ *]*)?:"
+    rf"|teacher|system message|agent [a-z]|prior users'?(?: \w+)?|q\d?)[ *]*(?:\([^)\n]{{0,20}}\)[ *]*)?:"
 )
 NEW_QUESTION: Final = re.compile(r" q(?<=[.!?] q)\d?:")
 """How a turn, a question or a quiz begins that the model invents after its answer: on a new line, or after a sentence.
@@ -131,8 +130,7 @@ TRACE: Final = re.compile(
     r"|i(?:'m| am)? (?:need|have (?:to|this|a)|should|must|remember|recall|see|wonder|know|want|got|can see|trying"
     r"|supposed"
     r"|asked|think i)|i've (?:got|been)|we (?:need|have|are|know|should)|what|how|looking|here'?s|there(?:'s| is"
-    r"| are)|\W*\Z)"
-    r"|(?P<sound>hmm|wait)\b)"
+    r"| are)|\W*\Z)|(?P<sound>hmm|wait)\b)"
 )
 """How thinking aloud opens: 'Okay, so the user is asking …', 'Hmm, …'."""
 MILD_TRACE: Final = re.compile(
@@ -145,8 +143,7 @@ MILD_TRACE: Final = re.compile(
 THINKING: Final = re.compile(
     r"\b(?:wait|hmm+|let me (?:think|check|recall|see|verify|double|confirm|start|look|make|try)|double-check"
     r"|i (?:should|need to) (?:make|check|consider|confirm|verify|mention|provide|explain|respond|acknowledge|also"
-    r"|be|start"
-    r"|present|address|clarify|find|figure|recall|decide)"
+    r"|be|start|present|address|clarify|find|figure|recall|decide)"
     r"|the user (?:is|might|may|wants|thinks|said|mentioned|probably|just|says|could|seems|asked))\b"
 )
 """Signs of thinking aloud."""
@@ -154,8 +151,7 @@ THINKING_HINTS: Final = ("wait", "hmm", "let me ", "double-check", "i should ", 
 """One of these is in every sign."""
 FIRST_MARKED: Final = re.compile(
     r"(?P<line>[ *#>_$\\-]*)(?:(?:my |the )?(?:final |correct )?(?:answer|verdict|conclusion"
-    r"|response)\b(?: is)?[ *_]*:"
-    r"|(?:final answer|answer)[ *_]*(?:\n|$)|-{3,}\s*\n|\*{3}\s*\n)[ *_$]*"
+    r"|response)\b(?: is)?[ *_]*:|(?:final answer|answer)[ *_]*(?:\n|$)|-{3,}\s*\n|\*{3}\s*\n)[ *_$]*"
 )
 MARKED: Final = re.compile(r"\n" + FIRST_MARKED.pattern)
 """The line that ends thinking aloud without a tag: 'Answer: …', 'Final answer', a rule. Two patterns, as the second

@@ -92,8 +92,7 @@ _LETTER: Final = r"[^\W\d_\u00b2\u00b3\u00b9\u2070-\u207f]"
 TOKEN: Final = re.compile(
     rf"{_LETTER}(?:\.{_LETTER})+(?!{_LETTER})\.?|{_LETTER}+"  # initials (u.s., e.g.), words
     r"|(?<![\w.])\.\d+|\d+(?:(?:,|\{,\})\d{3}(?!\d))*+(?:\.\d+)?(?:e[+-]?\d+|(?:st|nd|rd|th)(?![^\W_]))?"
-    rf"|'(?:s|t|re|m|ll|d|ve)(?!{_LETTER})"
-    r"|\^[({]?-?\d+|[\u00b2\u00b3\u00b9\u2070\u2074-\u2079\u207b]+"
+    rf"|'(?:s|t|re|m|ll|d|ve)(?!{_LETTER})|\^[({{]?-?\d+|[\u00b2\u00b3\u00b9\u2070\u2074-\u2079\u207b]+"
     r"|-(?=[$\u20ac\u00a3]?\.?\d)|\\(?:boxed|d?frac|times|cdot|div|approx|infty|pi|sqrt)"
     r"|\n\s*|[.!?,;:()=/+<>%&\u2014\u2026\u00b0#\u221e\u03c0\u221a$\u20ac\u00a3]|(?<= )-+(?= )|\*(?=\s?[\d(])"
 )
