@@ -496,8 +496,8 @@ def features(view: Scene, mention: Mention) -> set[int]:
         *_beside(view, mention, sentence),
         *_naming(view, mention),
     ]
-    if view.results is not None and mention.kind.startswith("number"):
-        names += _calculated(view, mention, view.results)
+    if mention.kind.startswith("number"):
+        names += _calculated(view, mention)
     found.update([ids[name] for name in names])
     found.update(view.asked.asks)
     join(found, page.rules)
@@ -815,28 +815,25 @@ def _is_name(words: Words, place: int, original: str, edge: int, asked: Question
     return True
 
 
-def _calculated(view: Scene, mention: Mention, results: tuple[int, int, float]) -> list[str]:
+def _calculated(view: Scene, mention: Mention) -> list[str]:
+    """What a number is to a calculation: an operand, a result, the last one."""
     names: list[str] = []
-    keys = view.page.words.keys
-    start, end = mention.start, mention.end
+    keys, start, end = view.page.words.keys, mention.start, mention.end
     before = keys[start - 1] if start else ""
-    if (
-        _is_operand(keys, end)
-        or (before in OPERATORS and start > 1 and keys[start - 2][0].isdecimal())
-        or (end < len(keys) and keys[end] == "=")
-    ):
+    is_right_side = before in OPERATORS and start > 1 and keys[start - 2][0].isdecimal()
+    if _is_operand(keys, end) or is_right_side or keys[end : end + 1] == ["="]:
         names.append("an operand")
+    if view.results is None:
+        return names
+    last, result, value = view.results
     if _is_result(keys, start, end):
         names.append("a result")
-    last, result, value = results
     if start <= last < end:
         names.append("the last number")
     if start <= result < end or (start <= last < end and result < start):
         names.append("the last result")
-    if result >= end:
-        own = numbers(keys, view.page.words.raws, start, end)
-        if not own or own[0].value != value:
-            names.append("a later result")
+    if result >= end and value not in [one.value for one in numbers(keys, view.page.words.raws, start, end)]:
+        names.append("a later result")
     return names
 
 
@@ -925,11 +922,13 @@ def _restated(  # noqa: PLR0911 - one reason a return
         (place for place in range(low + 1, min(high, low + 120)) if keys[place] in _REASONS), min(high, low + 120)
     )
     is_pronoun = not _PRONOUNS.isdisjoint(keys[low : low + 3])
+    spoken = _AUXILIARIES.intersection(keys[low:high])
     if (
         is_pronoun
+        and keys[low] != "that"
         and high - low < 5
         and keys[high - 1] in _AUXILIARIES | {"not"}
-        and not _AUXILIARIES.isdisjoint(keys[low:high])
+        and spoken & asked.keys
     ):
         return (not _DENY.isdisjoint(keys[low:high])) == asked.is_denied, (low, high)
     places = [place for place in range(low, high) if keys[place][:ROOT] in asked.roots]
@@ -941,17 +940,22 @@ def _restated(  # noqa: PLR0911 - one reason a return
         for place in range(max(low, places[0] - 6), min(high, places[-1] + 6))
         if keys[place] in _DENY and not (keys[place] == "no" and keys[place + 1 : place + 2] == [","])
     ]
-    if asked.verb not in shared and not denials and len(shared) < len(asked.roots):
+    strange = [
+        place
+        for place in range(low, min(high, places[-1] + 4))
+        if keys[place] not in EMPTY_WORDS | _DENY | _SURE
+        and keys[place][0].isalpha()
+        and keys[place][:ROOT] not in asked.roots
+    ]
+    if not denials and len(shared) < len(asked.roots) and (len(shared) < len(asked.roots) - 1 or strange):
+        return nothing
+    if keys[low] in _QUOTING and ":" in keys[low : places[0]]:
         return nothing
     if [asked.order.index(root) for root in shared] != sorted(asked.order.index(root) for root in shared):
         return nothing
-    inside = keys[places[0] : places[-1] + 1]
     if any(key in _OTHER_TIMES and key not in asked.keys for key in keys[low : places[-1]]):
         return nothing
-    if any(
-        key not in EMPTY_WORDS and key[0].isalpha() and key[:ROOT] not in asked.roots and key not in _DENY | _SURE
-        for key in inside
-    ):
+    if any(places[0] < place < places[-1] for place in strange):
         return nothing
     lists = page.rules.lists
     if any(
@@ -962,6 +966,7 @@ def _restated(  # noqa: PLR0911 - one reason a return
     return len(denials) % 2 == (1 if asked.is_denied else 0), (min([*places, *denials]), max([*places, *denials]) + 1)
 
 
+_QUOTING: Final = frozenset({"claim", "user", "hypothesis", "premise", "statement", "question", "assumption"})
 _REASONS: Final = frozenset({"because", "since", ";", "but"})
 _PRONOUNS: Final = frozenset({"it", "they", "he", "she", "that", "this", "there", "you", "we"})
 _AUXILIARIES: Final = words_of("auxiliaries")

@@ -187,7 +187,7 @@ def mentions(words: Words, answers: tuple[Answer, ...], original: str) -> list[M
         for spelling in which.spellings:
             if spelling.number is not None:
                 counted = numbers(keys, words.raws) if counted is None else counted
-                own += _numbers(counted, spelling, which.side, is_rough=which.is_rough)
+                own += _numbers(words, counted, spelling, which.side, is_rough=which.is_rough)
             elif spelling.kind == "letter":
                 own += _letters(words, starts.get(spelling.keys[0], []), spelling, which.side, original)
             elif spelling.kind != "surname" or not own:
@@ -205,15 +205,17 @@ def mentions(words: Words, answers: tuple[Answer, ...], original: str) -> list[M
     return _outermost(found)
 
 
-def _numbers(counted: list[Number], spelling: Spelling, side: Side, *, is_rough: bool) -> list[Mention]:
+def _numbers(words: Words, counted: list[Number], spelling: Spelling, side: Side, *, is_rough: bool) -> list[Mention]:
     value, unit = spelling.number or (0.0, "")
     found = []
     for number in counted:
+        if number.value < 1000 and _is_glued(words, number.start):
+            continue
         if number.value == value or abs(number.value - value) <= 1e-9 * abs(value):
             kind = spelling.kind
             if unit and number.unit and unit != number.unit and kind == "number":
                 kind = "number of another unit"
-            elif unit and not number.unit:
+            elif unit != number.unit and (unit or number.unit == "%"):
                 kind = "number without its unit"
             found.append(Mention(number.start, number.end, side, kind))
         elif unit and number.unit and unit != number.unit:
@@ -223,6 +225,12 @@ def _numbers(counted: list[Number], spelling: Spelling, side: Side, *, is_rough:
         elif is_rough and abs(number.value - value) <= 0.01 * abs(value):
             found.append(Mention(number.start, number.end, side, "number nearly so"))
     return found
+
+
+def _is_glued(words: Words, place: int) -> bool:
+    """Whether a letter stands right before a number: 'h8'."""
+    start = words.places[place][0]
+    return words.raws[place][0].isdecimal() and start > 0 and words.text[start - 1].isalpha()
 
 
 def _letters(words: Words, places: list[int], spelling: Spelling, side: Side, original: str) -> list[Mention]:
