@@ -24,7 +24,7 @@ import numpy.typing as npt
 from perpend.judging.cues import RULES, Rules, rules
 from perpend.judging.fit import OUTCOMES, Array, Design, chances, design, fitted, write
 from perpend.judging.mentions import content_of
-from perpend.judging.scorers import SCORERS
+from perpend.judging.scorers import LABELS, SCORERS
 from perpend.judging.verdict import Evidence, evidence
 from perpend.judging.words import fold
 from perpend.types import Item, Response
@@ -184,6 +184,8 @@ def of_golden(folder: Path) -> Iterator[Row]:
         elif value is not None and name == "label" and case.get("answer") in {"TRUE", "FALSE"}:
             item = Item("golden", item.prompt, target="TRUE", decoy="FALSE")
             allowed = only("target" if case["answer"] == "TRUE" else "decoy")
+        elif name == "label" and value is None and finish is None and str(item.target).lower() in LABELS:
+            item, allowed = Item("golden", item.prompt, target="TRUE", decoy="FALSE"), only("other", "none")
         if allowed:
             text = str(case["text"])
             yield Row("golden", item.prompt + text[:40], item, text, text_or_none(finish), allowed, 1.0)
@@ -364,7 +366,7 @@ def table(rows: list[Row], found: list[Evidence], ours: Verdicts, outcomes: Arra
 def main() -> int:
     parser = argparse.ArgumentParser(description="How well the rule sets find what readers found.")
     parser.add_argument("--data", type=Path, required=True, help="folder of labelled answers")
-    parser.add_argument("--l2", type=float, default=1e-4, help="how strongly weights are drawn to what is expected")
+    parser.add_argument("--l2", type=float, default=2e-4, help="how strongly weights are drawn to what is expected")
     parser.add_argument("--write", action="store_true", help="fit on all that is not held back; write rules.toml")
     given = parser.parse_args()
     known, rows = rules(), list(load(given.data, GOLDEN))
@@ -373,7 +375,7 @@ def main() -> int:
     print("\n".join(table(rows, found, ours, outcomes)))
     if given.write:
         target, decoy = chosen(rows, outcomes)
-        limits = {"target": target, "part": target, "decoy": decoy, "agreement": 0.5, "other": 0.5}
+        limits = {"target": target, "part": target, "decoy": decoy, "agreement": 0.5, "other": 0.5, "label": 0.5}
         write(fit_rows(rows, found, np.arange(len(rows)), known, given.l2), limits, known, Path(str(RULES)))
     return 0
 

@@ -36,7 +36,7 @@ EXPECTED: Final = (0.6, 0.7, 0.5, 0.7, 0.5, 0.3, 0.0, 0.3, 0.0)
 """How much of what a reader expects of a list the fit starts from, in each zone."""
 RULES: Final = files("perpend.judging").joinpath("rules.toml")
 Part: TypeAlias = tuple[frozenset[str], bool]
-"""The keys of which one comes next, and whether it may be missing; no keys stand for up to three words."""
+"""The keys of which one comes next, and whether it may be missing; no keys stand for up to three words, or eight."""
 Cue: TypeAlias = tuple[Container[str] | None, tuple[Part, ...], int]
 """What may come second (None: the cue is one word), the parts after the first, and the number of the list."""
 Hit: TypeAlias = tuple[int, int, int]
@@ -142,9 +142,9 @@ def _second(rest: list[Part]) -> Container[str] | None:
 def _phrase(phrase: str) -> list[Part]:
     parts: list[Part] = []
     for word in phrase.split():
-        options = word.rstrip("?").split("|") if word != ".." else []
+        options = word.rstrip("?").split("|") if word.strip(".") else []
         keys = frozenset(key for option in options for key in (keys_of(option) or [option])[:1])
-        parts.append((keys, word.endswith("?") and len(word) > 1))
+        parts.append((keys, word == "..." or (word.endswith("?") and len(word) > 1)))
     return parts
 
 
@@ -285,7 +285,7 @@ def ends(keys: list[str], place: int, high: int, rest: tuple[Part, ...]) -> int:
     gap = 0
     for options, is_optional in rest:
         if not options:
-            gap = 3
+            gap = 8 if is_optional else 3
             continue
         reached = next((there for there in range(place, min(place + gap + 1, high)) if keys[there] in options), -1)
         if reached >= 0:
@@ -688,7 +688,7 @@ def _marks(page: Page, mention: Mention) -> tuple[bool, bool]:
 def _is_joined(keys: list[str], rival: Mention, mention: Mention) -> bool:
     """Whether nothing but a comma, 'and' or 'or' stands between two mentions."""
     between = keys[min(rival.end, mention.end) : max(rival.start, mention.start)]
-    return 0 < len(between) < 4 and all(key in {",", "and", "or", "the", "a"} for key in between)
+    return 0 < len(between) < 4 and all(key in {",", "and", "or", "nor", "/", "the", "a"} for key in between)
 
 
 def _is_claim(page: Page, mention: Mention) -> bool:
@@ -857,6 +857,9 @@ def polar(page: Page, asked: Question, sides: dict[bool, Side]) -> list[Mention]
         near = (sentence, sentence + 1) if page.ends[sentence] - place <= 2 else (sentence,)
         if not any(its in near and other.side != side for its, other in said):
             found.append(Mention(first, last, side, "yes or no" if last - first == 1 else "yes or no, denied"))
+    keys = page.words.keys
+    if any(keys[one.end - 1] not in _JUDGING for one in found):  # 'Right. The statement is false.'
+        found = [one for one in found if keys[one.end - 1] not in _JUDGING]
     found.sort()
     return found if len(found) <= 32 else found[:16] + found[-16:]
 
@@ -869,13 +872,16 @@ def _polar_word(page: Page, place: int) -> tuple[bool, int, int] | None:
     low, high = page.starts[sentence], page.ends[sentence]
     value = _SAID.get(key)
     if value is None:
-        value = _ALONE.get(key) if high - low < 5 and (len(key) > 1 or len(keys) < 4) else None
+        value = _ALONE.get(key) if high - low < 5 and (len(key) > 1 or len(keys) < 3) else None
         if value is None or (key == "not" and after not in STOPS):
             return None
     if (key == "no" and after not in _AFTER_NO) or (key in _JUDGING and after not in STOPS and after != ","):
         return None
     if key in {"no", "yes"}:
         return value, place, place + 1
+    breaks = page.breaks(sentence)
+    low = next((at for at in reversed(breaks) if at <= place), low)
+    high = next((at for at in breaks if at > place), high)
     turns = [
         at
         for at in (*range(max(low, place - 7), place), *range(place + 1, min(high, place + 7)))

@@ -74,7 +74,7 @@ def chances(weights: Array, data: Design) -> Array:
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 
-def fitted(data: Design, known: Rules, l2: float = 1e-4, rounds: int = 4) -> Array:
+def fitted(data: Design, known: Rules, l2: float = 2e-4, rounds: int = 4) -> Array:
     """The weights with the greatest marginal likelihood of what readers allow, drawn towards what a reader expects.
 
     The strongest mention of a side is chosen anew in each round. No weight gets the sign that its list does not have.

@@ -204,10 +204,11 @@ def label(item: Item, response: Response, text: str) -> Score:
     reading = OTHER_READER.read(_labelled(item.prompt), response, text)
     if reading.missing is not None:
         return Score(None, "INVALID", reading.missing)
-    found = given(reading)
-    if found is None or found[0] not in {"target", "decoy"}:
+    side = max(("target", "decoy"), key=lambda side: reading.chances.get(side, 0.0))
+    if side not in reading.best or reading.chances[side] <= _threshold(reading, "label"):
         return Score(None, "INVALID", "invalid: no single label is given")
-    return _labelled_score(item, found[0] == "target", reason(reading, found[2]), reading.span_of(found[2][0]))
+    candidate = reading.best[side]
+    return _labelled_score(item, side == "target", reason(reading, candidate), reading.span_of(candidate[0]))
 
 
 @lru_cache(maxsize=1 << 13)

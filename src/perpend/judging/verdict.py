@@ -193,7 +193,7 @@ def _spoken(page: Page) -> dict[str, list[tuple[int, int]]]:
         for second, rest, kind in firsts[keys[place]]:
             if second is None or following in second:
                 end = place + 1 if second is None else cues.ends(keys, place + 1, min(len(keys), place + 12), rest)
-                if end:
+                if end and keys[end : end + 1] not in (["but"], ["enough"]):  # 'I can't help but'
                     found.setdefault(lists[kind], []).append((place, end))
     return found
 
