@@ -412,10 +412,10 @@ class Scene(NamedTuple):
     """Of a calculation: see `_results`."""
     shares: dict[int, int]
     """How many of the question's words each sentence with a mention repeats."""
-    is_cut: bool
+    most: int
 
 
-def scene(page: Page, asked: Question, found: list[Mention], *, is_cut: bool) -> Scene:
+def scene(page: Page, asked: Question, found: list[Mention]) -> Scene:
     """The scene of the mentions; a number in a short answer line removes all numbers before it."""
     filled = slot(page.words) if found or page.starts else None
     keys = page.words.keys
@@ -434,7 +434,7 @@ def scene(page: Page, asked: Question, found: list[Mention], *, is_cut: bool) ->
         if sentence not in shares:
             low, high = page.starts[sentence], page.ends[sentence]
             shares[sentence] = len({key[:ROOT] for key in keys[low : min(high, low + 400)]} & roots)
-    return Scene(page, asked, found, filled, results, shares, is_cut)
+    return Scene(page, asked, found, filled, results, shares, max(shares.values(), default=0))
 
 
 def _is_step(page: Page, mention: Mention, results: tuple[int, int, float]) -> bool:
@@ -498,7 +498,7 @@ def features(view: Scene, mention: Mention) -> set[int]:
     ]
     if mention.kind.startswith("number"):
         names += _calculated(view, mention)
-    found.update([ids[name] for name in names])
+    found.update([ids[name] for name in names if name in ids])  # a kind, or a share, may weigh nothing
     found.update(view.asked.asks)
     join(found, page.rules)
     return found
@@ -551,56 +551,33 @@ _LEADS: Final = frozenset(
 _TAILS: Final = frozenset({",", ")", ":", "$"})
 
 
-def _standing(view: Scene, mention: Mention, sentence: int) -> list[str]:  # noqa: PLR0912 - one feature a branch
-    """Where the mention stands: in which sentence, and how in it."""
-    page, names = view.page, []
-    low, high, keys = page.starts[sentence], page.ends[sentence], page.words.keys
-    count = len(page.starts)
-    start, end = mention.start, mention.end
-    is_whole = _is_around(keys, low, start) and _is_tail(keys, end, high)
-    if is_whole:
-        names.append("all of its sentence")
-        if count == 1:
-            names.append("all of the text")
-    if _is_around(keys, low, start):
-        names.append("opens its sentence")
-    if _is_tail(keys, end, high):
-        names.append("ends its sentence")
-    names.append(
-        "in the first sentence" if sentence == 0 else "in a late sentence" if sentence > 2 else "in the last sentence"
-    )
-    if sentence == count - 1 and names[-1] != "in the last sentence":
-        names.append("in the last sentence")
-    elif sentence != count - 1 and names[-1] == "in the last sentence":
-        names.pop()
-    if (
-        high < len(keys) and keys[high] == "?" and {"not", "right"}.isdisjoint(keys[max(end, high - 2) : high])
-    ):  # '…, isn't it?' asserts
-        names.append("in a question")
-    if view.slot is not None:
-        if view.slot.start <= start < view.slot.end:
-            names.append("in the slot")
-        elif view.slot.start > start:
-            others = [one for one in view.mentions if view.slot.start <= one.start < view.slot.end]
-            if any(one.side != mention.side for one in others):
-                names.append("a rival in the slot")
-            elif not others and view.slot.is_short:
-                names.append("the slot holds another")
-    if sentence and keys[page.ends[sentence - 1] - 1] == ":":
-        if any(page.rules.lists[kind] in {"answer", "conclude"} for _, _, kind in page.hits(sentence - 1)):
-            names.append("announced")
-    if sentence + 1 < count and page.ends[sentence + 1] - page.starts[sentence + 1] < 8:
-        low = page.starts[sentence + 1]
-        if any(page.rules.lists[kind] == "disowns" and begin - low < 2 for begin, _, kind in page.hits(sentence + 1)):
-            names.append("disowned at once")
-    if view.is_cut and sentence == count - 1:
-        names.append("cut off")
-    length = len(keys)
-    if length <= 12:
-        names.append("short text")
-    elif length > 150:
-        names.append("long text")
-    return names
+def _standing(view: Scene, mention: Mention, sentence: int) -> list[str]:
+    """Where the mention stands: in which sentence, how in it, and what the sentences beside it say of it."""
+    page, lists, keys = view.page, view.page.rules.lists, view.page.words.keys
+    low, high, count = page.starts[sentence], page.ends[sentence], len(page.starts)
+    start, end, slot = mention.start, mention.end, view.slot
+    opens, closes = _is_around(keys, low, start), _is_tail(keys, end, high)
+    asks = keys[high : high + 1] == ["?"] and {"not", "right"}.isdisjoint(keys[max(end, high - 2) : high])
+    next_low, next_high = (page.starts[sentence + 1], page.ends[sentence + 1]) if sentence + 1 < count else (0, 9)
+    follows = page.hits(sentence + 1) if next_high - next_low < 8 else []
+    leads = page.hits(sentence - 1) if sentence and keys[page.ends[sentence - 1] - 1] == ":" else []
+    names = {
+        "all of the text": opens and closes and count == 1,
+        "opens its sentence": opens,
+        "ends its sentence": closes,
+        "in the first sentence": sentence == 0,
+        "in a late sentence": sentence > 2,
+        "in the last sentence": sentence == count - 1,
+        "in a question": asks,
+        "in the slot": slot is not None and slot.start <= start < slot.end,
+        "a rival in the slot": slot is not None
+        and slot.start > start
+        and any(one.side != mention.side for one in view.mentions if slot.start <= one.start < slot.end),
+        "announced": any(lists[kind] in {"answer", "conclude"} for _, _, kind in leads),
+        "disowned at once": any(lists[kind] == "disowns" and begin - next_low < 2 for begin, _, kind in follows),
+        "short text": len(keys) <= 12,
+    }
+    return [name for name, is_so in names.items() if is_so]
 
 
 def _is_around(keys: list[str], low: int, start: int) -> bool:
@@ -614,44 +591,24 @@ def _is_tail(keys: list[str], end: int, high: int) -> bool:
 _OPENINGS: Final = words_of("openings")
 
 
-def _beside(view: Scene, mention: Mention, sentence: int) -> list[str]:  # noqa: PLR0912 - one feature a branch
-    """What else is named: rivals, and in which order."""
-    names: list[str] = []
-    page = view.page
-    side, start, end = mention.side, mention.start, mention.end
+def _beside(view: Scene, mention: Mention, sentence: int) -> list[str]:
+    """What else is named, and how much of the question the sentence repeats."""
+    page, side, start = view.page, mention.side, mention.start
     low, high, keys = page.starts[sentence], page.ends[sentence], page.words.keys
     rivals = [one for one in view.mentions if one.side != side]
-    own = len(view.mentions) - len(rivals)
-    if not rivals:
-        names.append("only side named")
-    if own > 1:
-        names.append("named more than once")
-    if mention.kind != "part":
-        if view.mentions and start == view.mentions[0].start:
-            names.append("the first named")
-        if view.mentions and start == view.mentions[-1].start:
-            names.append("the last named")
-    for rival in rivals:
-        if rival.start >= high:
-            names.append("a rival in a later sentence")
-        elif rival.end <= low:
-            names.append("a rival in an earlier sentence")
-        elif rival.end <= start:
-            names.append("a rival before it in its sentence")
-        elif rival.start >= end:
-            names.append("a rival after it in its sentence")
-    if any(low <= rival.start < high and _is_joined(keys, rival, mention) for rival in rivals):
-        names.append("listed beside a rival")
-    names += _afterwards(view, side, sentence, rivals)
-    share = view.shares.get(sentence, 0)
-    total = len(view.asked.roots)
-    if total:
-        if share < max(view.shares.values(), default=0):
-            names.append("another sentence shares more with the question")
-        names += _content(view, mention, sentence)
-        if view.asked.verb in {key[:ROOT] for key in page.words.keys[low : min(high, low + 80)]}:
-            names.append("repeats the question's verb")
-    return names
+    near = [one for one in rivals if low <= one.start < high]
+    names = _content(view, mention, sentence) + _afterwards(view, side, sentence, rivals)
+    marks = {
+        "named more than once": len(view.mentions) - len(rivals) > 1,
+        "the first named": mention.kind != "part" and bool(view.mentions) and start == view.mentions[0].start,
+        "a rival in an earlier sentence": any(one.end <= low for one in rivals),
+        "a rival before it in its sentence": any(one.end <= start for one in near),
+        "a rival after it in its sentence": any(one.start >= mention.end for one in near),
+        "listed beside a rival": any(_is_joined(keys, one, mention) for one in near),
+        "another sentence shares more with the question": view.shares.get(sentence, 0) < view.most,
+        "repeats the question's verb": view.asked.verb in {key[:ROOT] for key in keys[low : min(high, low + 80)]},
+    }
+    return names + [name for name, is_so in marks.items() if is_so]
 
 
 def _afterwards(view: Scene, side: Side, sentence: int, rivals: list[Mention]) -> list[str]:
@@ -721,42 +678,33 @@ def _overturns(view: Scene, rival: Mention, sentence: int) -> bool:
 
 
 def _content(view: Scene, mention: Mention, sentence: int) -> list[str]:
-    """How the mention's sentence and clause speak of what is asked."""
-    names: list[str] = []
-    page, asked = view.page, view.asked
+    """How the mention's clause speaks of what is asked: the words that it shares with the question, and its own."""
+    page, asked, names = view.page, view.asked, list[str]()
     low, high, keys = page.starts[sentence], page.ends[sentence], page.words.keys
     breaks = page.breaks(sentence)
     first = next((place for place in reversed(breaks) if place <= mention.start), low)
     last = next((place for place in breaks if place >= mention.end), high)
     cued = {place for begin, stop, _ in page.hits(sentence) for place in range(begin, stop)}
-    own = 0
-    for place in range(first, min(last, first + 60)):
-        key = keys[place]
-        if mention.start <= place < mention.end:
-            if own == 0 and not names:
-                names.append("")
-            continue
-        if key in EMPTY_WORDS or not key[0].isalpha() or len(key) < 3:
-            continue
-        is_asked = key[:ROOT] in asked.roots
-        if not is_asked and place in cued:
-            continue
-        if not names:
-            names.append("its clause begins as the question does" if is_asked else "its clause begins otherwise")
-        own += not is_asked
-    names = [name for name in names if name]
+    clause = [place for place in range(first, min(last, first + 60)) if not mention.start <= place < mention.end]
+    informative = [
+        place
+        for place in clause
+        if (key := keys[place]) not in EMPTY_WORDS and key[0].isalpha() and len(key) > 2
+        and (key[:ROOT] in asked.roots or place not in cued)
+    ]  # fmt: skip
+    own = sum(keys[place][:ROOT] not in asked.roots for place in informative)
+    if informative and informative[0] < mention.start and keys[informative[0]][:ROOT] in asked.roots:
+        names.append("its clause begins as the question does")
     if _is_around(keys, first, mention.start) and _is_tail(keys, mention.end, last):
         names.append("all of its clause")
     total = len(asked.roots)
     share = len({keys[place][:ROOT] for place in range(first, min(last, first + 60))} & asked.roots)
     how_much = "none" if not share else "all" if share >= total else "most" if share >= 0.6 * total else "some"
     names.append(f"{how_much} of the question's words, {'no' if not own else 'few' if own < 3 else 'many'} of its own")
-    spoken = {key[:ROOT] for key in keys[low : min(high, low + 80)]}
-    names.append("names what is asked" if asked.order and asked.order[0] in spoken else "leaves out what is asked")
-    if asked.figures and asked.figures.isdisjoint(spoken):
-        others = [place for place in range(low, min(high, low + 80)) if keys[place].isdecimal()]
-        if any(not mention.start <= place < mention.end for place in others):
-            names.append("another number than the question's")
+    nearby = range(low, min(high, low + 80))
+    is_stray = bool(asked.figures) and asked.figures.isdisjoint([keys[place] for place in nearby])
+    if is_stray and any(keys[place].isdecimal() and not mention.start <= place < mention.end for place in nearby):
+        names.append("another number than the question's")
     return names
 
 
@@ -826,8 +774,6 @@ def _calculated(view: Scene, mention: Mention) -> list[str]:
     if view.results is None:
         return names
     last, result, value = view.results
-    if _is_result(keys, start, end):
-        names.append("a result")
     if start <= last < end:
         names.append("the last number")
     if start <= result < end or (start <= last < end and result < start):

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from perpend.judging import cues
 from perpend.judging.cues import Page, Rules, features, polar, question, scene
-from perpend.judging.mentions import ROOT, Answer, Mention, Side, answer, mentions, parts
+from perpend.judging.mentions import Answer, Mention, Side, answer, mentions, parts
 from perpend.judging.segment import NOT_ENGLISH, answered, is_english
 from perpend.judging.words import Words, fold, words_of
 from perpend.types import Item
@@ -130,7 +130,7 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
     found = mentions(words, sought.answers, part.own)
     if sought.polar:
         found = sorted([*found, *polar(page, sought.asked, sought.polar)])
-    view = scene(page, sought.asked, found, is_cut=part.cut)
+    view = scene(page, sought.asked, found)
     candidates = tuple((mention, features(view, mention)) for mention in view.mentions)
     of_target = next((one for one in sought.answers if one.side == "target"), None)
     partly: tuple[Candidate, ...] = ()
@@ -162,19 +162,11 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
 def _of_part(view: cues.Scene, mention: Mention, target: Answer) -> set[int]:
     """The features of a part: those of any mention, and how much of the target it is."""
     found, ids = features(view, mention), view.page.rules.ids
-    for share, name in ((0.5, "a half of it"), (0.66, "two thirds of it"), (0.85, "nearly all of it")):
-        if mention.share >= share:
-            found.add(ids[name])
-    spoken = {key[:ROOT] for key in view.page.words.keys[mention.start : mention.end]}
-    if target.letters[-1][0][:ROOT] in spoken:
-        found.add(ids["its last word"])
-    if target.letters[0][0][:ROOT] in spoken:
-        found.add(ids["its first word"])
-    spoken_figures = {key for key in view.page.words.keys[mention.start : mention.end] if key.isdecimal()}
+    found.update(
+        ids[name] for share, name in ((0.5, "a half of it"), (0.66, "two thirds of it")) if mention.share >= share
+    )
     figures = {key for key, _ in target.letters if key.isdecimal()}
-    if any(len(key) == 4 for key in figures & spoken_figures):
-        found.add(ids["its year"])
-    if figures and not figures & spoken_figures:
+    if figures and figures.isdisjoint(view.page.words.keys[mention.start : mention.end]):
         found.add(ids["its number is missing"])
     cues.join(found, view.page.rules)
     return found
@@ -205,49 +197,28 @@ def _firsts(lists: tuple[str, ...], known: tuple[str, ...]) -> dict[str, list[cu
     return {key: some for key, some in found.items() if some}
 
 
-_PARTLY: Final = words_of("partly")
-
-
 def _of_agreement(view: cues.Scene, hit: tuple[int, int]) -> Candidate:
-    """Agreement with who spoke before as a mention of what was planted, with what it is a part of."""
+    """Agreement with who spoke before as a mention of what was planted, and whether it is drawn back."""
     page, mention = view.page, Mention(hit[0], hit[1], "decoy", "given by agreement")
-    found, keys, ids = features(view, mention), page.words.keys, page.rules.ids
-    sentence = page.sentence(hit[0])
-    low, high = page.starts[sentence], page.ends[sentence]
-    if hit[0] - low < 3:
-        if high - hit[1] < 2 or keys[hit[1]] == ",":
-            found.add(ids["agreement is all of its sentence"])
-        if sentence == 0:
-            found.add(ids["agreement opens the text"])
-    if hit[1] < high and keys[hit[1]] in _PARTLY:
-        found.add(ids["agreement with a part"])
+    found, sentence = features(view, mention), page.sentence(hit[0])
     near = [later for later in (sentence, sentence + 1) if later < len(page.starts)]
     after = {page.rules.lists[kind] for later in near for begin, _, kind in page.hits(later) if begin >= hit[1]}
     if after & {"turn", "varies", "disclaims"}:
-        found.add(ids["agreement is drawn back"])
+        found.add(page.rules.ids["agreement is drawn back"])
     return mention, found
 
 
 def _silence(view: cues.Scene, spans: dict[str, tuple[int, int] | None]) -> frozenset[int]:
-    names = ["nothing"]
-    if view.asked.is_opinion:
-        names.append("asks an opinion")
-    if spans["varies"]:
-        names.append("no single answer")
-    if spans["disclaims"]:
-        names.append("has no preferences")
-    if spans["declines"]:
-        names.append("declines")
-    if spans["unknown"]:
-        names.append("does not know")
-    if len(view.page.words.keys) > 150:
-        names.append("long text")
-    if view.asked.is_sum:
-        names.append("asks a sum")
-    slot = view.slot
-    if slot is not None and slot.is_short and not any(slot.start <= one.start < slot.end for one in view.mentions):
-        names.append("the slot holds another")
-    return frozenset(view.page.rules.ids["silence: " + name] for name in names)
+    """What speaks for no answer of interest."""
+    names = {
+        "nothing": True,
+        "asks an opinion": view.asked.is_opinion,
+        "no single answer": spans["varies"] is not None,
+        "declines": spans["declines"] is not None,
+        "does not know": spans["unknown"] is not None,
+        "asks a sum": view.asked.is_sum,
+    }
+    return frozenset(view.page.rules.ids["silence: " + name] for name, is_so in names.items() if is_so)
 
 
 def _span(page: Page | None, start: int, first: int, last: int) -> Span:
