@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.judging.cues import RULES, Rules, rules
-from perpend.judging.fit import OUTCOMES, Array, Design, chances, design, fitted, write
+from perpend.judging.fit import OUTCOMES, Array, CandidateTable, chances, design, fitted, write
 from perpend.judging.mentions import content_of
 from perpend.judging.scorers import LABELS, SCORERS
 from perpend.judging.verdict import Evidence, evidence
@@ -270,7 +270,7 @@ def cross_validated(rows: list[Row], found: list[Evidence], known: Rules, l2: fl
     return Verdicts(p[:, 0] > limits[:, 0], p[:, 1] > limits[:, 1]), p
 
 
-def design_of(rows: list[Row], found: list[Evidence], places: npt.NDArray[np.int64], known: Rules) -> Design:
+def design_of(rows: list[Row], found: list[Evidence], places: npt.NDArray[np.int64], known: Rules) -> CandidateTable:
     """The design of some of the rows."""
     some = [rows[place] for place in places]
     weights = [row.weight for row in some]

@@ -23,7 +23,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 Numbers: TypeAlias = npt.NDArray[np.int64]
 
 
-class Design(NamedTuple):
+class CandidateTable(NamedTuple):
     """Answers as arrays. `features` of candidates in one matrix; `owner` and `side` of each; `allowed` outcomes and
     `weight` of each answer."""
 
@@ -36,7 +36,7 @@ class Design(NamedTuple):
 
 def design(
     found: Sequence[Evidence], allowed: Sequence[frozenset[str]], weights: Sequence[float], width: int
-) -> Design:
+) -> CandidateTable:
     """The matrix of all candidates: mentions, parts and agreement, and silence."""
     from scipy import sparse
 
@@ -54,10 +54,10 @@ def design(
             side.append(which)
     matrix = sparse.csr_array((np.ones(len(columns)), columns, pointers), shape=(len(owner), width))
     table = np.array([[name in names for name in OUTCOMES] for names in allowed])
-    return Design(matrix, np.array(owner), np.array(side), table, np.array(weights))
+    return CandidateTable(matrix, np.array(owner), np.array(side), table, np.array(weights))
 
 
-def best_of(z: Array, data: Design) -> tuple[Array, Numbers]:
+def best_of(z: Array, data: CandidateTable) -> tuple[Array, Numbers]:
     """The strongest candidate of each answer and outcome: its z and its number; -inf and -1 where there is none."""
     n = len(data.weight)
     order = np.lexsort((z, data.side, data.owner))
@@ -67,14 +67,14 @@ def best_of(z: Array, data: Design) -> tuple[Array, Numbers]:
     return top.reshape(n, 4), which.reshape(n, 4)
 
 
-def chances(weights: Array, data: Design) -> Array:
+def chances(weights: Array, data: CandidateTable) -> Array:
     """The probabilities of the four outcomes of every answer, exceptions included."""
     z, _ = best_of(np.asarray(data.features @ weights), data)
     raised = np.exp(z - z.max(axis=1, keepdims=True))
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 
-def fitted(data: Design, known: Rules, l2: float = 2e-4, rounds: int = 4) -> Array:
+def fitted(data: CandidateTable, known: Rules, l2: float = 2e-4, rounds: int = 4) -> Array:
     """The weights with the greatest marginal likelihood of what readers allow, drawn towards what a reader expects.
 
     The strongest mention of a side is chosen anew in each round. No weight gets the sign that its list does not have.
@@ -93,7 +93,7 @@ def fitted(data: Design, known: Rules, l2: float = 2e-4, rounds: int = 4) -> Arr
     return np.asarray(weights)
 
 
-def _loss(data: Design, which: Numbers, prior: Array, l2: float) -> Callable[[Array], tuple[float, Array]]:
+def _loss(data: CandidateTable, which: Numbers, prior: Array, l2: float) -> Callable[[Array], tuple[float, Array]]:
     """The penalised mean of -log P(allowed) with its slope, for the candidates that stand for their sides."""
     there = which >= 0
     part, allowed = data.features[which[there]], data.allowed & there

@@ -28,7 +28,7 @@ SHORT: Final = 160
 KEPT: Final = 1 << 14
 
 
-class Reader:
+class AnswerReader:
     """Reads answers by one rule set. The scorers of a response ask one after the other, and it is read once.
 
     What is known of the last is one tuple: another thread never sees half of it.
@@ -59,8 +59,8 @@ class Reader:
         return new
 
 
-READER: Final = Reader(rules)
-OTHER_READER: Final = Reader(rules)
+READER: Final = AnswerReader(rules)
+OTHER_READER: Final = AnswerReader(rules)
 
 
 def answered(judge: Callable[[Item, Response, str], Score]) -> Judge:
