@@ -28,6 +28,8 @@ ZONES: Final = (
     "in the sentence after",
     "opening the sentence",
 )
+SPOKEN: Final = ("agree", "declines", "disclaims", "unknown", "varies")
+"""Lists that are looked for in the whole text."""
 DISCLAIMING: Final = ("denial", "condition", "if", "concession", "reported", "rather", "wrong", "past")
 """Lists of which one before a rival makes it no claim that could overturn another."""
 NEUTRAL: Final = frozenset({"nothing", "right"})
@@ -62,6 +64,7 @@ class Rules(NamedTuple):
     alone: frozenset[int]
     inside: frozenset[int]
     disclaiming: frozenset[int]
+    spoken: dict[str, tuple[Cue, ...]]
     bound: frozenset[int]
     thresholds: dict[str, float]
 
@@ -99,6 +102,7 @@ def rules(text: str | None = None) -> Rules:
         one, _, other = name.partition(" + ")
         pairs.setdefault(ids[one], []).append((ids[other], ids[name]))
     weights = tuple(float(body.get("weights", {}).get(name, 0.0)) for name in names)
+    wide = {list(body["cues"]).index(name) for name in SPOKEN}
     bound = frozenset(place for place, entry in enumerate(body["cues"].values()) if entry["sign"] != "free")
     known = {first: tuple(dict.fromkeys(found)) for first, found in cues.items()}
     return Rules(
@@ -114,6 +118,7 @@ def rules(text: str | None = None) -> Rules:
         frozenset(where["alone"]),
         frozenset(where["before"] | where["alone"] | where["sentence"]),
         frozenset(list(body["cues"]).index(name) for name in DISCLAIMING),
+        {first: some for first, all_ in known.items() if (some := tuple(cue for cue in all_ if cue[2] in wide))},
         bound,
         body.get("thresholds", {}),
     )

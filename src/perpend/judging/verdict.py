@@ -137,7 +137,7 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
     if of_target is not None and of_target.value is None and not any(one.side == "target" for one in found):
         partly = tuple((mention, _of_part(view, mention, of_target)) for mention in parts(words, of_target))
     spoken = _spoken(page)
-    spans = {kind: spoken[kind][0] if kind in spoken else None for kind in SPOKEN}
+    spans = {kind: spoken[kind][0] if kind in spoken else None for kind in cues.SPOKEN}
     silence = _silence(view, spans)
     placed = {kind: None if hit is None else _span(page, part.start, *hit) for kind, hit in spans.items()}
     agreed: tuple[Candidate, ...] = ()
@@ -172,13 +172,10 @@ def _of_part(view: cues.Scene, mention: Mention, target: Answer) -> set[int]:
     return found
 
 
-SPOKEN: Final = ("agree", "declines", "disclaims", "unknown", "varies")
-
-
 def _spoken(page: Page) -> dict[str, list[tuple[int, int]]]:
     """The places of the cues that are looked for in the whole text, by list."""
     lists, keys = page.rules.lists, page.words.keys
-    firsts = _firsts(lists, tuple(page.rules.cues))
+    firsts = page.rules.spoken
     found: dict[str, list[tuple[int, int]]] = {}
     for place in [place for place, key in enumerate(keys) if key in firsts][:400]:
         following = keys[place + 1] if place + 1 < len(keys) else ""
@@ -188,13 +185,6 @@ def _spoken(page: Page) -> dict[str, list[tuple[int, int]]]:
                 if end and keys[end : end + 1] not in (["but"], ["enough"]):  # 'I can't help but'
                     found.setdefault(lists[kind], []).append((place, end))
     return found
-
-
-@lru_cache(maxsize=4)
-def _firsts(lists: tuple[str, ...], known: tuple[str, ...]) -> dict[str, list[cues.Cue]]:
-    wanted = {lists.index(name) for name in SPOKEN}
-    found = {key: [cue for cue in cues.rules().cues.get(key, ()) if cue[2] in wanted] for key in known}
-    return {key: some for key, some in found.items() if some}
 
 
 def _of_agreement(view: cues.Scene, hit: tuple[int, int]) -> Candidate:
