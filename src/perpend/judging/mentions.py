@@ -39,7 +39,7 @@ class Answer(NamedTuple):
     side: Side
     spellings: tuple[Spelling, ...]
     value: bool | None
-    letters: tuple[tuple[str, int], ...]
+    letters: tuple[tuple[tuple[str, int], ...], ...]
     is_rough: bool = False
 
 
@@ -63,13 +63,22 @@ def answer(side: Side, spellings: tuple[str, ...], rival: str | None, prompt: st
         for spelling in _spellings(text, rival, is_person=bool(asked & {"who", "whose", "whom", "singer", "author"})):
             found.setdefault((spelling.keys, spelling.number), spelling)
         value = POLAR.get(fold(text).text.strip(" .!\"'"), value)
-    letters = {
-        key: len(key)
-        for key in content_of(spellings[0])
-        if (len(key) > 2 or key.isdecimal()) and key not in EMPTY_WORDS and key not in asked
-    }
+    letters = tuple(dict.fromkeys(_informative(text, asked) for text in spellings[:MOST_SPELLINGS]))
     is_rough = not asked.isdisjoint({"approximately", "approximate", "roughly", "about", "nearest", "estimated"})
-    return Answer(side, tuple(found.values()), value, tuple(letters.items()), is_rough)
+    return Answer(side, tuple(found.values()), value, letters, is_rough)
+
+
+MOST_SPELLINGS: Final = 8
+"""So many spellings are looked for in part."""
+
+
+def _informative(text: str, asked: set[str]) -> tuple[tuple[str, int], ...]:
+    """The words of an answer that say something that the question does not, with their numbers of letters."""
+    return tuple(
+        (key, len(key))
+        for key in dict.fromkeys(content_of(text))
+        if (len(key) > 2 or key.isdecimal()) and key not in EMPTY_WORDS and key not in asked
+    )
 
 
 def _with_choice(spellings: tuple[str, ...], choices: tuple[str, ...]) -> tuple[str, ...]:
@@ -347,14 +356,19 @@ ROOT: Final = 5
 
 
 def parts(words: Words, target: Answer) -> list[Mention]:
-    """Where a third or more of the target's informative letters stand, the best places first."""
-    total = sum(size for _, size in target.letters)
-    if not total or any(spelling.kind == "number" for spelling in target.spellings):
+    """Where a third or more of the informative letters of a spelling stand, the best places first."""
+    if any(spelling.kind == "number" for spelling in target.spellings):
         return []
-    roots = {key[:ROOT]: size for key, size in target.letters}
+    found = {mention for letters in target.letters if letters for mention in _parts(words, dict(letters))}
+    return sorted(found, key=lambda mention: (-mention.share, mention.start, mention.end))[:4]
+
+
+def _parts(words: Words, letters: dict[str, int]) -> list[Mention]:
+    roots, total = {key[:ROOT]: size for key, size in letters.items()}, sum(letters.values())
+    keys = words.keys
     hits = [
         (place, key[:ROOT])
-        for place, key in enumerate(words.keys)
+        for place, key in enumerate(keys)
         if key[:ROOT] in roots and (len(key) > 2 or key.isdecimal())
     ]
     found: list[Mention] = []
@@ -367,5 +381,4 @@ def parts(words: Words, target: Answer) -> list[Mention]:
         share = sum(roots[root] for root in seen) / total
         if share >= 1 / 3:
             found.append(Mention(start, max(seen.values()) + 1, "target", "part", min(share, 1.0)))
-    found.sort(key=lambda mention: (-mention.share, mention.start))
-    return found[:4]
+    return found

@@ -165,7 +165,7 @@ def _of_part(view: cues.Scene, mention: Mention, target: Answer) -> set[int]:
     found.update(
         ids[name] for share, name in ((0.5, "a half of it"), (0.66, "two thirds of it")) if mention.share >= share
     )
-    figures = {key for key, _ in target.letters if key.isdecimal()}
+    figures = {key for letters in target.letters for key, _ in letters if key.isdecimal()}
     if figures and figures.isdisjoint(view.page.words.keys[mention.start : mention.end]):
         found.add(ids["its number is missing"])
     cues.join(found, view.page.rules)
