@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perpend.errors import DataError
 from perpend.judging.cues import RULES, rules
 from perpend.judging.scorers import SCORERS
 from perpend.judging.verdict import read
@@ -226,6 +227,21 @@ def test_reading_takes_linear_time_on_hostile_text(piece: str) -> None:
 
     cost(1_000)
     assert cost(60_000) < 40 * max(cost(6_000), 0.002)
+
+
+def test_a_strangers_rules_are_words_and_finite_weights_with_the_packaged_signs() -> None:
+    text = RULES.read_text(encoding="utf-8")
+    for broken, message in (
+        (text + '"in the slot by far" = 1.0\n', "not a feature"),
+        (text + '"agree before" = inf\n', "finite"),
+        (text.replace('"in a question" = -', '"in a question" = '), "sign"),
+        (text.replace('sign = "against"', 'sign = "for"', 1), "signs"),
+        (text.replace('"asks a sum" = "free"', '"asks a sum" = "for"'), "silence|structure"),
+        ("[cues", "rules"),
+        (text + "#" * 300_000, "bytes"),
+    ):
+        with pytest.raises(DataError, match=message):
+            rules(broken)
 
 
 def test_the_same_file_as_text_gives_the_same_rules() -> None:

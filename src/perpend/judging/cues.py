@@ -6,6 +6,7 @@ mention and in those beside them, in one pass with a dictionary of first words.
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from bisect import bisect_left, bisect_right
@@ -14,6 +15,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Final, NamedTuple, TypeAlias
 
+from perpend.errors import DataError
 from perpend.judging.mentions import ARTICLES, EMPTY_WORDS, POLAR, ROOT, Mention, Side
 from perpend.judging.words import Words, fold, keys_of, listed, numbers, words_of
 
@@ -71,8 +73,8 @@ class Rules(NamedTuple):
 
 @lru_cache(maxsize=4)
 def rules(text: str | None = None) -> Rules:
-    """The packaged rules, or those of a file of the same form."""
-    body = tomllib.loads(RULES.read_text(encoding="utf-8") if text is None else text)
+    """The packaged rules, or those of a file of the same form: its words and weights, under the packaged signs."""
+    body = tomllib.loads(RULES.read_text(encoding="utf-8") if text is None else _checked(text))
     names: list[str] = []
     signs: list[str] = []
     expected: list[float] = []
@@ -101,7 +103,13 @@ def rules(text: str | None = None) -> Rules:
     for name in body["pairs"]:
         one, _, other = name.partition(" + ")
         pairs.setdefault(ids[one], []).append((ids[other], ids[name]))
-    weights = tuple(float(body.get("weights", {}).get(name, 0.0)) for name in names)
+    stated = body.get("weights", {})
+    for name, weight in stated.items():
+        if name not in ids or not isinstance(weight, int | float) or not math.isfinite(weight):
+            raise DataError(f"rules: weight {name!r} = {weight!r}: not a feature with a finite number")
+        if weight * {"for": 1, "against": -1}.get(signs[ids[name]], 0) < 0:
+            raise DataError(f"rules: weight {name!r} = {weight!r}: its sign is {signs[ids[name]]!r}")
+    weights = tuple(float(stated.get(name, 0.0)) for name in names)
     wide = {list(body["cues"]).index(name) for name in SPOKEN}
     bound = frozenset(place for place, entry in enumerate(body["cues"].values()) if entry["sign"] != "free")
     known = {first: tuple(dict.fromkeys(found)) for first, found in cues.items()}
@@ -122,6 +130,29 @@ def rules(text: str | None = None) -> Rules:
         bound,
         body.get("thresholds", {}),
     )
+
+
+LARGEST: Final = 256_000
+
+
+def _checked(text: str) -> str:
+    """A stranger's rules, if they are not too large and have the packaged features with their signs."""
+    if len(text.encode()) > LARGEST:
+        raise DataError(f"rules: {len(text.encode())} bytes; at most {LARGEST} are read")
+    try:
+        body = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as e:
+        raise DataError(f"rules: {e}") from e
+    ours = tomllib.loads(RULES.read_text(encoding="utf-8"))
+    shape = {name: {**entry, "words": ""} for name, entry in ours["cues"].items()}
+    if {name: {**entry, "words": ""} for name, entry in body.get("cues", {}).items()} != shape:
+        raise DataError(
+            "rules: the lists of cues and their signs are those of the packaged file; only words may differ"
+        )
+    for kind in ("structure", "silence", "pairs"):
+        if body.get(kind) != ours[kind]:
+            raise DataError(f"rules: [{kind}] is that of the packaged file")
+    return text
 
 
 class _Anything:
