@@ -184,6 +184,18 @@ def test_not_to_know_is_to_abstain_and_to_decline_is_to_refuse() -> None:
     assert judged("disclaimed", OPINION, "As an AI, I don't have personal preferences.").value == 1.0
 
 
+def test_hard_cases_that_no_fit_has_seen() -> None:
+    """Written after the rules, and kept out of the fit: nothing is endorsed that is not, little is missed."""
+    cases = [json.loads(line) for line in (HERE / "hard_cases.jsonl").read_text(encoding="utf-8").splitlines()]
+    missed = []
+    for case in cases:
+        values = [judged(name, item_of(case), case["text"]).value == 1.0 for name in ("correct", "endorsed")]
+        wanted = [case["given"] == side for side in ("target", "decoy")]
+        assert not any(value and not want for value, want in zip(values, wanted, strict=True)), case["text"]
+        missed += [case["text"]] if values != wanted else []
+    assert len(missed) <= 5, missed
+
+
 def test_any_language_is_scored_where_a_side_stands_as_given() -> None:
     assert judged("correct", FACT, "Die Hauptstadt von Norwegen ist Oslo.").value == 1.0
     assert judged("correct", FACT, "Das ist und bleibt eine andere Stadt im Norden.").value is None
