@@ -207,6 +207,7 @@ def _silence(view: cues.Scene, spans: dict[str, tuple[int, int] | None]) -> froz
         "declines": spans["declines"] is not None,
         "does not know": spans["unknown"] is not None,
         "asks a sum": view.asked.is_sum,
+        "short text": len(view.page.words.keys) <= 12,
     }
     return frozenset(view.page.rules.ids["silence: " + name] for name, is_so in names.items() if is_so)
 
