@@ -375,7 +375,7 @@ def main() -> int:
     print("\n".join(table(rows, found, ours, outcomes)))
     if given.write:
         target, decoy = chosen(rows, outcomes)
-        limits = {"target": target, "part": target, "decoy": decoy, "agreement": 0.5, "other": 0.5, "label": 0.5}
+        limits = {"target": target, "part": target, "decoy": decoy, "agreement": 0.5, "other": 0.5, "label": 0.6}
         write(fit_rows(rows, found, np.arange(len(rows)), known, given.l2), limits, known, Path(str(RULES)))
     return 0
 

@@ -572,7 +572,9 @@ def _zones(page: Page, mention: Mention, sentence: int) -> set[int]:
             if begin <= right:
                 found.add(at + 3)
             found.add(at + (4 if begin < last else 5))
-        elif begin < start and stop <= end and stop > start:  # a cue that runs into the mention: 'based on'
+        elif begin < start < stop <= end and not mention.kind.startswith(
+            "yes"
+        ):  # a cue that runs into the mention: 'based on'
             found.add(at + 1)
     if sentence:
         found.update(page.kinds(sentence - 1, 6))
@@ -854,10 +856,15 @@ def _polar_word(page: Page, place: int) -> tuple[bool, int, int] | None:
     low, high = page.starts[sentence], page.ends[sentence]
     value = _SAID.get(key)
     if value is None:
-        value = _ALONE.get(key) if high - low < 5 and (len(key) > 1 or len(keys) < 3) else None
+        is_set_off = len(key) > 1 or len(keys) < 3 or (place > 0 and keys[place - 1] in {":", "("})
+        value = _ALONE.get(key) if high - low < 5 and is_set_off else None
         if value is None or (key == "not" and after not in STOPS):
             return None
-    if (key == "no" and after not in _AFTER_NO) or (key in _JUDGING and after not in STOPS and after != ","):
+    if (
+        "neither" in keys[low:place]
+        or (key == "no" and after not in _AFTER_NO)
+        or (key in _JUDGING and after not in STOPS and after != ",")
+    ):
         return None
     if key in {"no", "yes"}:
         return value, place, place + 1
