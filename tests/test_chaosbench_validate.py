@@ -216,6 +216,8 @@ def test_the_factory_is_asked_where_it_is_and_named_where_it_is_not(
         "print('private' if word == 'private' else f'{len(lines)} items, {bad} disagreements')\nsys.exit(bool(bad))\n"
     )
     assert chaosbench(*flags) == (0, "private\n")
+    (tmp_path / "out" / "mine.txt").touch()
+    assert chaosbench(*flags)[0] == 5, "a folder that holds something else stays as it is"
     assert chaosbench("private")[0] == 2
     monkeypatch.setenv("CHAOSBENCH_PRIVATE_KEY", "k" * 32)
     assert chaosbench("private") == (0, "private\n")
