@@ -11,7 +11,7 @@ import perpend
 SOURCE = Path(perpend.__file__).parent
 FLOORS = (
     "inert errors opening disk canon toml types",
-    "text stats rows",
+    "judging text stats rows",
     "scorers spec ledger",
     "models ask",
     "measure sweep",
