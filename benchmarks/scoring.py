@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from perpend.text.reasoning import visible
+
 from perpend.types import Item, Response, Scorer
 
 PACKAGES = ("perpend", "perpend__mypyc")

@@ -11,8 +11,8 @@ import perpend
 SOURCE = Path(perpend.__file__).parent
 FLOORS = (
     "inert errors opening disk canon toml types",
-    "judging text stats rows",
-    "scorers spec ledger",
+    "judging stats rows",
+    "spec ledger",
     "models ask",
     "measure sweep",
     "report",

@@ -7,17 +7,15 @@ never changes a value that is there: tests/golden/formats/*.json is evidence of 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
-import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 
-import perpend.scorers
 from perpend import stats
 from perpend.ask.task import make_task
+from perpend.judging.scorers import SCORERS
 from perpend.ledger.manifest import template
 from perpend.stats import brier, calibration, calibration_error, selective
 from perpend.types import ChoiceLogprob, Estimate, Item, Message, Response, Score, Scorer
@@ -37,8 +35,8 @@ TASKS: tuple[tuple[str, dict[str, object]], ...] = (
 
 def scorers() -> Iterator[Scorer]:
     """Every packaged version of every packaged scorer."""
-    for module in pkgutil.iter_modules(perpend.scorers.__path__):
-        yield from importlib.import_module(f"perpend.scorers.{module.name}").VERSIONS
+    for versions in SCORERS.values():
+        yield from versions
 
 
 def corpus() -> list[tuple[Item, Response]]:

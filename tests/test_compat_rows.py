@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from perpend.errors import DataError
+from perpend.judging import seed
 from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.studies.conformity.rows import read
-from perpend.text import seed
 from perpend.types import Item, Sampling
 from tests.conftest import ROOT
 

@@ -15,11 +15,10 @@ from pathlib import Path
 import pytest
 
 from perpend.ask.conditions import asch, control
+from perpend.judging.words import Words, fold, numbers
 from perpend.ledger.items import check_freeze, load_items
 from perpend.spec.resolve import find_scorer
 from perpend.studies import conformity
-from perpend.text.match import fold
-from perpend.text.numbers import fraction, quantity
 from perpend.types import Item, Response
 from tests.conftest import ROOT
 
@@ -158,10 +157,10 @@ def holds(text: str, part: str) -> bool:
 
 def number(answer: str) -> Fraction | None:
     """The value of an answer that is a number or a fraction; None for words."""
-    parts = fraction(answer)
-    if parts is not None:
-        return Fraction(parts[0]) / Fraction(parts[1])
-    return None if quantity(answer) is None else Fraction(re.sub(r"[^-\d.]", "", answer.split(maxsplit=1)[0]))
+    found = Words(fold(answer).text)
+    values = numbers(found.keys, found.raws)
+    is_number = answer[:1] in "-.0123456789" or any(raw.isdecimal() for raw in found.raws[:1])
+    return Fraction(values[0].value).limit_denominator(10_000) if len(values) == 1 and is_number else None
 
 
 def test_there_are_enough_items_of_every_topic() -> None:

@@ -1,6 +1,6 @@
 """Rules are pinned: the verdicts of every scorer version, the words of every condition, the values of statistics.
 
-That is, of perpend.scorers with perpend.text, of perpend.ask and the studies, and of perpend.stats (tests/pinned.py).
+That is, of perpend.judging, of perpend.ask and the studies, and of perpend.stats (tests/pinned.py).
 
 A number in a report names its scorer with a version and its condition by name, so what these mean must stay. The
 message of a failing test says what a change would break and what to do; `python -m tests.pinned` writes down what is

@@ -12,9 +12,9 @@ import pytest
 
 from perpend.ask.quoting import LONGEST, fence_of, material, quoted, text_sha256
 from perpend.ask.rubric import ORDERS, find_rubric, packaged_rubrics
+from perpend.judging.options import verdict as judge
 from perpend.ledger.plan import Trial
 from perpend.measure.judging import AnswerToJudge, DrawnAnswer, judge_item
-from perpend.scorers.verdict import judge
 from perpend.types import Item, Response, Sampling
 from tests.tables import table
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from perpend.errors import DataError, ModelError
+from perpend.judging.scorers import SCORERS
 from perpend.ledger.items import load_items
 from perpend.models.ngram import (
     ALPHABET,
@@ -30,7 +31,6 @@ from perpend.models.ngram import (
     tokens,
     train,
 )
-from perpend.scorers.choice import judge
 from perpend.spec.model import Budget
 from perpend.studies.verbs.probes import ADVERSARIAL, CORE, CORPUS, load_heldout
 from perpend.types import ChoiceLogprob, Item, Message, Request, Response, Sampling
@@ -186,7 +186,7 @@ def test_nothing_to_train_on_and_a_useless_order_are_errors() -> None:
 def right(name: str, probes: Path) -> tuple[int, int]:
     """(right, decided) over the probes with one right answer."""
     values = [
-        judge(probe, ask(name, probe.prompt, *probe.choices)).value
+        SCORERS["choice"][-1].judge(probe, ask(name, probe.prompt, *probe.choices)).value
         for probe in load_items([probes])
         if probe.tags["label"] == "correct"
     ]
@@ -249,7 +249,7 @@ def test_a_choice_that_cannot_be_represented_has_no_total_and_the_probe_is_out_o
     assert [score.total is None for score in scored(response)] == [False, True]
     assert response.text == "went"
     item = Item("a", probe.prompt, target="went", choices=("went", "пошёл"))
-    assert judge(item, response).reason.startswith("model_oov")
+    assert SCORERS["choice"][-1].judge(item, response).reason.startswith("model_oov")
     assert ask("final", probe.prompt, "иду", "пошёл", whole_sentence=whole_sentence).text == ""
 
 

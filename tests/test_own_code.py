@@ -99,7 +99,7 @@ def test_a_bug_in_a_packaged_rule_is_no_mistake_of_the_user_s(monkeypatch: pytes
     def broken(*_: object) -> None:
         raise KeyError("ours")
 
-    monkeypatch.setattr("perpend.scorers.stance.visible", broken)
+    monkeypatch.setattr("perpend.judging.scorers.visible", broken)
     with pytest.raises(KeyError, match="ours"):
         judged_by(pp.scorer("unfinished"), pp.Item("x", "?"), pp.Response(text="y"))
 

@@ -163,7 +163,7 @@ from perpend.types import Score, Scorer
 def judge(item, response):
     value = float(response.text {rule} item.target)
     return Score(value, response.text, "compared")
-VERSIONS = (Scorer("exact", "1", judge),)
+VERSIONS = (Scorer("alike", "1", judge),)
 """
 
 
@@ -171,26 +171,26 @@ VERSIONS = (Scorer("exact", "1", judge),)
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The source of a scorer that another installed package brings."""
     site = tmp_path / "site"
-    (site / "exact-1.dist-info").mkdir(parents=True)
-    (site / "exact-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: exact\nVersion: 1\n")
-    (site / "exact-1.dist-info" / "entry_points.txt").write_text("[perpend.scorers]\nexact = own_exact:VERSIONS\n")
-    (site / "own_exact.py").write_text(OWN.format(rule="=="))
+    (site / "alike-1.dist-info").mkdir(parents=True)
+    (site / "alike-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: alike\nVersion: 1\n")
+    (site / "alike-1.dist-info" / "entry_points.txt").write_text("[perpend.scorers]\nalike = own_alike:VERSIONS\n")
+    (site / "own_alike.py").write_text(OWN.format(rule="=="))
     monkeypatch.syspath_prepend(site)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    return site / "own_exact.py"
+    return site / "own_alike.py"
 
 
 def test_a_scorer_that_changed_without_its_version_is_named(
     tmp_path: Path, items_file: Callable[..., Path], installed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = asked(items_file(4), tmp_path, task=Task("t", (control(),), ("exact@1",)))
+    run = asked(items_file(4), tmp_path, task=Task("t", (control(),), ("alike@1",)))
     assert audit_run(run.directory).ok
     installed.write_text(OWN.format(rule="!="))
-    monkeypatch.delitem(sys.modules, "own_exact")
+    monkeypatch.delitem(sys.modules, "own_alike")
     differing = failed(run.directory)
-    assert list(differing) == ["scores of exact@1"]
-    assert differing["scores of exact@1"].differ == 4
-    assert "exact@1 changed without its version" in differing["scores of exact@1"].note
+    assert list(differing) == ["scores of alike@1"]
+    assert differing["scores of alike@1"].differ == 4
+    assert "alike@1 changed without its version" in differing["scores of alike@1"].note
 
 
 def test_a_second_turn_is_rendered_again_from_the_first_answer(copied: Copied) -> None:

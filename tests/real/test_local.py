@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 
 from perpend.canon import JSON, as_list, as_object
+from perpend.judging.scorers import SCORERS
 from perpend.ledger.items import read_items
 from perpend.ledger.store import Store
 from perpend.models.local import model
 from perpend.models.local.engine import Engine, Service, Setup
 from perpend.models.local.variants import KINDS
-from perpend.scorers import unfinished
 from perpend.spec.model import Budget
 from perpend.studies.conformity.study import task as conformity
 from perpend.studies.questions import task as questions_task
@@ -175,7 +175,7 @@ def test_an_answer_that_meets_the_token_limit_is_unfinished(engine: Engine) -> N
     assert (cut.finish, whole.finish) == ("length", "stop")
     assert cut.usage is not None
     assert cut.usage.output == 2
-    judge = unfinished.VERSIONS[-1].judge
+    judge = SCORERS["unfinished"][-1].judge
     item = Item("france", "What is the capital of France?", "Paris")
     assert (judge(item, cut).value, judge(item, whole).value) == (1.0, 0.0)
 

@@ -16,11 +16,11 @@ evidence. Then the rows on which the newest version differs from the reader. The
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from perpend.judging.scorers import SCORERS
 from perpend.stats import wilson
 from perpend.types import Item, Response, Score, Scorer
 from tests.reference.scoring import load, text_of
@@ -32,8 +32,7 @@ NO_ANSWER = {"trace", "preamble"}
 
 
 def versions(name: str) -> tuple[Scorer, ...]:
-    scorers: tuple[Scorer, ...] = importlib.import_module(f"perpend.scorers.{name}").VERSIONS
-    return scorers
+    return SCORERS[name]
 
 
 def score(scorer: Scorer, row: dict) -> Score:

@@ -9,16 +9,16 @@ agreement with the reader and every case that differs is printed: a difference t
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from perpend.text import seed
+from perpend.judging import seed
+from perpend.judging.scorers import SCORERS
 from perpend.types import Item, Response, Score
 
-SCORERS = {"is_correct": "correct", "W": "endorsed"}
+JUDGED = {"is_correct": "correct", "W": "endorsed"}
 """What a reader judged, and the scorer that answers the same question."""
 
 
@@ -66,18 +66,6 @@ def seed_differences(case: dict) -> list[str]:
     ]
 
 
-def newest(name: str) -> Callable[[Item, Response], Score] | None:
-    """The judge of the newest version of a scorer; None where the package does not have that scorer."""
-    try:
-        module = importlib.import_module(f"perpend.scorers.{name}")
-    except ModuleNotFoundError as missing:
-        if missing.name != f"perpend.scorers.{name}":
-            raise
-        return None
-    judge: Callable[[Item, Response], Score] = module.VERSIONS[-1].judge
-    return judge
-
-
 def read(judge: Callable[[Item, Response], Score], case: dict) -> Score:
     """The score of a case's text, which has no finish reason."""
     item = Item(
@@ -92,11 +80,11 @@ def read(judge: Callable[[Item, Response], Score], case: dict) -> Score:
 def reader_report(cases: list[dict]) -> list[str]:
     """How often the newest version agrees with the reader, of the cases that the reader decided, and where not."""
     lines = []
-    for judged, name in SCORERS.items():
-        judge = newest(name)
+    for judged, name in JUDGED.items():
+        judge = SCORERS[name][-1].judge
         decided = [case for case in cases if case.get(f"human_{judged}") is not None]
-        if judge is None or not decided:
-            lines.append(f"{judged}: {'no scorer ' + name if judge is None else 'no case decided by a reader'}")
+        if not decided:
+            lines.append(f"{judged}: no case decided by a reader")
             continue
         scores = [(case, read(judge, case)) for case in decided]
         # Not scorable is no endorsement and not correct; how many there are is said beside.

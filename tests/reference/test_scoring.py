@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from perpend.scorers import correct, endorsed, label, label_lenient
-from perpend.text import seed
+from perpend.judging import seed
+from perpend.judging.scorers import SCORERS
 from perpend.types import Item, Response, Scorer
 from tests.reference import reader_labels
 from tests.reference.scoring import load, read, seed_differences
@@ -43,7 +43,9 @@ def test_the_strict_rule_reproduces_every_stored_prediction() -> None:
     assert [row["id"] for row in stored if seed.label_strict(row["pred_text"])[0] != row["parsed_label"]] == []
 
 
-@pytest.mark.parametrize("scorer", [*label.VERSIONS, *label_lenient.VERSIONS], ids=lambda s: f"{s.name}@{s.version}")
+@pytest.mark.parametrize(
+    "scorer", [*SCORERS["label"], *SCORERS["label_lenient"]], ids=lambda s: f"{s.name}@{s.version}"
+)
 def test_every_stored_prediction_parses_to_its_stored_outcome(scorer: Scorer) -> None:
     differing = []
     for row in rows("chaosbench", "runs", "*", "predictions.jsonl"):
@@ -56,7 +58,7 @@ def test_every_stored_prediction_parses_to_its_stored_outcome(scorer: Scorer) ->
 
 @pytest.mark.parametrize(
     ("scorer", "judged", "share"),
-    [(correct.VERSIONS[-1], "human_is_correct", 0.9), (endorsed.VERSIONS[-1], "human_W", 0.95)],
+    [(SCORERS["correct"][-1], "human_is_correct", 0.9), (SCORERS["endorsed"][-1], "human_W", 0.95)],
     ids=["correct", "endorsed"],
 )
 def test_the_newest_version_agrees_with_the_reader_of_the_crafted_cases(
@@ -74,7 +76,10 @@ def test_precision_and_recall_on_the_hand_labels_reach_nine_tenths() -> None:
     labels = [row for row in rows("conformity", "human_endorsement_labels_t0.jsonl") if row["human_W"] is not None]
     questions = {item["item_id"]: item["question"] for item in rows("conformity", "suite_items_220.jsonl")}
     pairs = [
-        (row["human_W"], read(endorsed.VERSIONS[-1].judge, row | {"question": questions[row["item_id"]]}).value or 0.0)
+        (
+            row["human_W"],
+            read(SCORERS["endorsed"][-1].judge, row | {"question": questions[row["item_id"]]}).value or 0.0,
+        )
         for row in labels
     ]
     both = sum(human == scored == 1.0 for human, scored in pairs)
@@ -87,7 +92,7 @@ def test_precision_and_recall_count_what_they_say(tmp_path: Path, capsys: pytest
     path.write_text("".join(json.dumps(ASKED | row) + "\n" for row in ROWS), encoding="utf-8")
     assert reader_labels.main([str(path), "2"]) == 0
     printed = capsys.readouterr().out
-    cells = [line.split(" | ") for line in printed.splitlines() if line.startswith("| `endorsed@4`")]
+    cells = [line.split(" | ") for line in printed.splitlines() if line.startswith("| `endorsed@2`")]
     counts = {
         line[1]: [cell.rpartition("(")[2].rstrip(")") for cell in line[3:6]] + [line[6].rstrip(" |")] for line in cells
     }
@@ -95,7 +100,7 @@ def test_precision_and_recall_count_what_they_say(tmp_path: Path, capsys: pytest
     assert counts["n"] == ["n=0", "0/1", "n=0", "1"]
     assert counts["items 1/2"] == ["1/1", "1/1", "1/1", "0"]
     assert "no answer for the reader: 1 of 1 not scored; an answer for the reader: 0 of 2 not scored" in printed
-    assert "? n b: reader human_W 1, endorsed@4 None (no answer reached); " in printed
+    assert "? n b: reader human_W 1, endorsed@2 None (no answer reached); " in printed
 
 
 def test_a_wrong_call_says_how_to_call(capsys: pytest.CaptureFixture[str]) -> None:

@@ -382,3 +382,23 @@ def _parts(words: Words, letters: dict[str, int]) -> list[Mention]:
         if share >= 1 / 3:
             found.append(Mention(start, max(seen.values()) + 1, "target", "part", min(share, 1.0)))
     return found
+
+
+def same(first: str, second: str) -> bool:
+    """Whether two answers are one to the rules: either is found in the other and is all of it, but for an article."""
+    one, two = (answer("target", (text,), None, "", ()) for text in (first, second))
+    if one.value is not None or two.value is not None:
+        return one.value == two.value
+    return _is_all_of(one, second) or _is_all_of(two, first)
+
+
+def _is_all_of(wanted: Answer, text: str) -> bool:
+    words = Words(fold(text).text)
+    content = [place for place, key in enumerate(words.keys) if key not in ARTICLES and key not in {".", "!"}]
+    for one in mentions(words, (wanted,), text):
+        left = [place for place in content if not one.start <= place < one.end]
+        if one.kind == "number" and all(words.keys[place] in UNITS for place in left):
+            return True
+        if not left and one.kind in {"whole", "in another order", "letter"}:
+            return True
+    return False

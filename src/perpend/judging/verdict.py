@@ -270,3 +270,8 @@ def reason(reading: Reading, candidate: Candidate, most: int = 3) -> str:
     terms = sorted(candidate[1], key=lambda feature: -abs(rules.weights[feature]))[: most + 2]
     names = [f"{rules.names[term]} ({rules.weights[term]:+.1f})" for term in terms if rules.weights[term]]
     return "; ".join(names[:most])
+
+
+def declines(text: str) -> bool:
+    """Whether an answer declines to do what was asked."""
+    return read(Item("", ""), text, None, cues.rules()).evidence.declines is not None

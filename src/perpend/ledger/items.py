@@ -13,10 +13,10 @@ from pathlib import Path
 
 from perpend.canon import JSON, clean_text, digest_file, dumps, json_object, read_object
 from perpend.errors import DataError, StoreError, check_format, did_you_mean
+from perpend.judging.mentions import same
 from perpend.ledger.item_rows import FIELDS, LISTS, OF_PROBES, item_body
 from perpend.rows.mapping import NO_MAP, MappedRow, check_map, mapped
 from perpend.rows.reader import FORMATS, Row, is_table, read_rows
-from perpend.text.notation import same
 from perpend.types import Item
 
 _FIELD_NAMES = frozenset(FIELDS)

@@ -15,6 +15,7 @@ from perpend.ask.task import conditions_of
 from perpend.canon import JSON, as_list, as_object, digest
 from perpend.errors import StoreError
 from perpend.inert import one_line
+from perpend.judging.segment import visible
 from perpend.ledger.items import item_digest
 from perpend.ledger.manifest import ItemsDigest, Manifest, ModelFacts, differences, read_manifest
 from perpend.ledger.snapshot import Counts, ScoreCounts, snapshot
@@ -23,7 +24,6 @@ from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.measure.study import read_metrics
 from perpend.proof.rendered import RenderedAgain, rendered_again
-from perpend.text.reasoning import visible
 
 COVERAGE_LEAST = 0.95
 """Answered trials / planned trials. What failed for good is no answer."""

@@ -58,7 +58,7 @@ def judged_by(scorer: Scorer, item: Item, response: Response, trial: int | None 
 
     A packaged rule that raises is a bug of ours, and ends the program as such.
     """
-    if scorer.judge.__module__.startswith("perpend.scorers."):
+    if scorer.judge.__module__.startswith("perpend.judging."):
         return scorer.judge(item, response)
     name, number = f"scorer {scorer.name}@{scorer.version}", "" if trial is None else f", trial {trial}"
     place = f"on item {item.id!r}{number}"

@@ -5,7 +5,6 @@ What a user names may be any of these. What is read from a folder may only be pa
 
 from __future__ import annotations
 
-import ast
 import importlib
 import importlib.util
 import inspect
@@ -20,11 +19,13 @@ from typing import Literal, TypeAlias, Union, get_args, get_origin, get_type_hin
 
 from perpend.canon import read_text
 from perpend.errors import SpecError, did_you_mean, near_file
+from perpend.judging.scorers import SCORERS
 from perpend.spec.function import OwnCode
 from perpend.types import Scorer
 
 Kind: TypeAlias = Literal["tasks", "models", "scorers"]
-HOMES: dict[Kind, str] = {"tasks": "perpend.studies", "models": "perpend.models", "scorers": "perpend.scorers"}
+HOMES: dict[str, str] = {"tasks": "perpend.studies", "models": "perpend.models"}
+"""Where the package's own modules are; its scorers are a table."""
 _LONGEST_CODE = 1 << 24
 _NOT_NAMES = frozenset(("base", "http", "template"))
 _ELSEWHERE = {
@@ -49,9 +50,14 @@ def _installed(kind: Kind, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:  # 
 
 def names(kind: Kind) -> list[str]:
     """What is there: the package's own modules and what installed packages add."""
+    return sorted({*_own_names(kind), *(entry.name for entry in installed(kind))})
+
+
+def _own_names(kind: Kind) -> list[str]:
+    if kind == "scorers":
+        return list(SCORERS)
     package = importlib.import_module(HOMES[kind])
-    own = [module.name for module in pkgutil.iter_modules(package.__path__) if module.name not in _NOT_NAMES]
-    return sorted({*own, *(entry.name for entry in installed(kind))})
+    return [module.name for module in pkgutil.iter_modules(package.__path__) if module.name not in _NOT_NAMES]
 
 
 def is_file(name: str) -> bool:
@@ -84,18 +90,11 @@ def module_of(kind: Kind, name: str) -> ModuleType:
     raise SpecError(f"unknown {kind[:-1]} {name!r}; {did_you_mean(where, names(kind))}")
 
 
-def docstring_of(kind: Kind, name: str) -> str:
-    """What the module of a user's name says of itself; of a compiled one, which keeps no docstring, its source does."""
-    module = module_of(kind, name)
-    if module.__doc__ is not None or module.__file__ is None:
-        return module.__doc__ or ""
-    source = Path(module.__file__).with_name(f"{module.__name__.rpartition('.')[2]}.py")
-    return (ast.get_docstring(ast.parse(read_text(source)), clean=False) or "") if source.is_file() else ""
-
-
 def attribute(kind: Kind, name: str, default: str) -> object:
     """What a user's name stands for: `default` of its module, unless the name or an entry point says another."""
     where, _, wanted = name.partition(":")
+    if kind == "scorers" and name in SCORERS and not installed(kind, name):
+        return SCORERS[name]
     module = module_of(kind, name)
     if not wanted and not is_file(name):
         for entry in installed(kind, where):

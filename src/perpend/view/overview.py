@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 from perpend.canon import JSON, as_list, as_object, read_bytes
 from perpend.errors import SpecError, StoreError
 from perpend.inert import one_line
+from perpend.judging.scorers import ABOUT
 from perpend.measure.calibrated import READERS
 from perpend.measure.missing import NO_ANSWER
 from perpend.measure.run import Run
@@ -24,7 +25,6 @@ from perpend.measure.table import IMPORTED
 from perpend.report import answer
 from perpend.report.derive import FIGURES, stated_answer, study_of, whole_report
 from perpend.report.overview import newest
-from perpend.spec.resolve import docstring_of, names
 from perpend.types import Estimate
 from perpend.view.outcomes import ERROR, NOT_DUE, OUTCOMES, PENDING
 from perpend.view.outcomes import NO_ANSWER as WITHOUT
@@ -286,5 +286,5 @@ def _says(run: Run, full: str) -> str:
     if full not in run.manifest.scorers or f"scorer {full}" in run.code.missing:
         return ""
     stem = full.rpartition("@")[0]
-    text = docstring_of("scorers", stem) if stem in names("scorers") else run.code.scorer(full).judge.__doc__
+    text = ABOUT.get(stem) or run.code.scorer(full).judge.__doc__
     return " ".join((text or "").split())

@@ -11,6 +11,8 @@ import numpy as np
 
 from perpend.ask.quoting import text_sha256
 from perpend.canon import JSON
+from perpend.judging.segment import MILD_TRACE, NONE, TRACE, answered
+from perpend.judging.words import fold
 from perpend.ledger.asked import StoredAttempt, attempts_of, turns
 from perpend.ledger.items import question
 from perpend.ledger.plan import Trial
@@ -20,8 +22,6 @@ from perpend.measure.run import Run
 from perpend.measure.table import IMPORTED
 from perpend.report.case_text import choice_names
 from perpend.report.sent import Renderer, SentTurn, renderer, sent_of
-from perpend.text.match import fold
-from perpend.text.segments import MILD_TRACE, NONE, TRACE, segment
 from perpend.types import Item, Response, Sampling, Score, Scorer
 from perpend.view.outcomes import NOT_DUE, PENDING, Outcomes
 
@@ -215,18 +215,19 @@ def _segments(text: str, finish: str | None) -> Iterator[JSON]:
     """The parts of a completion: before the answer, the answer, after it. None where the answer is all of it."""
     if _is_plain(text):
         return
-    part = segment(text, finish)
+    part = answered(text, finish)
     if part.missing is not None:
         if part.missing == NONE:
             yield _segment(text, 0, len(text), "unfinished")
         return
-    if part.start == 0 and part.end == len(text):
+    end = part.start + len(part.own)
+    if part.start == 0 and end == len(text):
         return
     if text[: part.start].strip():
         yield _segment(text, 0, part.start, "reasoning")
-    yield _segment(text, part.start, part.end, "answer")
-    if text[part.end :].strip():
-        yield _segment(text, part.end, len(text), "after")
+    yield _segment(text, part.start, end, "answer")
+    if text[end:].strip():
+        yield _segment(text, end, len(text), "after")
 
 
 def _is_plain(text: str) -> bool:

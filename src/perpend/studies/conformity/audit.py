@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 
 from perpend.canon import JSON
+from perpend.judging import seed
 from perpend.ledger.plan import Trial
 from perpend.measure.column import Column
 from perpend.measure.grid import PlanGrid
@@ -19,7 +20,6 @@ from perpend.measure.table import IMPORTED, Table
 from perpend.studies.conformity.metrics import integrity, study_metrics
 from perpend.studies.conformity.tables import Results
 from perpend.studies.conformity.trials import JUDGED, RULES, Rule, judgements, trials_of
-from perpend.text import seed
 from perpend.types import Estimate
 
 _PARSED = f"stored_parsed@{IMPORTED}"

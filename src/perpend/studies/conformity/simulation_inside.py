@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from perpend.canon import JSON, as_list, as_object, dumps, whole_of
+from perpend.judging import seed
 from perpend.ledger.looks import Look
 from perpend.studies.conformity.simulation_kept import LOGPROBS
-from perpend.text import seed
 
 _COMPONENT = "hook_resid_post"
 _KINDS = {"target": "ground_truth", "decoy": "wrong_answer"}

@@ -18,6 +18,7 @@ from pathlib import Path
 from perpend.canon import JSON, dumps, json_object, text_or_none
 from perpend.disk import temporary_folder
 from perpend.importers.intake import VERSION, must_be_free
+from perpend.judging import seed
 from perpend.ledger.database import connect, translated
 from perpend.ledger.items import stored_item
 from perpend.ledger.looks import looks
@@ -26,7 +27,6 @@ from perpend.ledger.store import Store
 from perpend.studies.conformity.prompts import condition_of, render, rendered_prompt_hash
 from perpend.studies.conformity.simulation_inside import Export
 from perpend.studies.conformity.simulation_kept import restore
-from perpend.text import seed
 from perpend.types import Condition, Sampling
 
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "perpend:simulation.db")

@@ -7,8 +7,8 @@ from functools import lru_cache
 from perpend.ask.conditions import from_params
 from perpend.ask.task import Reprompt, Task
 from perpend.errors import SpecError, did_you_mean
+from perpend.judging.segment import CUT_WORDS, visible
 from perpend.spec.resolve import find_scorer
-from perpend.text.reasoning import CUT_WORDS, visible
 from perpend.types import Condition, Item, Message, Response
 
 INSTRUCTION = (
@@ -19,7 +19,7 @@ USER = INSTRUCTION + "\n\nQuestion: {question}"
 AGAIN = "That was not one of the two words. Answer the question now with exactly one word: TRUE or FALSE."
 NO_REPLY = "(no answer)"
 """What stands for an empty first reply in the second turn: some servers refuse an empty message."""
-PARSERS = ("label@4", "label@1", "label_lenient@1")
+PARSERS = ("label@2", "label@1", "label_lenient@1")
 """The rules that may decide what a reply says; the other ones are scored too, for comparison."""
 
 _ANY = Item("any", "any", "TRUE")

@@ -18,6 +18,8 @@ import numpy as np
 
 from perpend.canon import JSON
 from perpend.errors import SpecError, did_you_mean
+from perpend.judging.segment import CUT_WORDS, NONE, visible
+from perpend.judging.verdict import declines
 from perpend.measure.keys import BoolArray
 from perpend.measure.plans import by_variant
 from perpend.measure.study import Metric, Numbers
@@ -28,8 +30,6 @@ from perpend.stats.binary import binary_metrics
 from perpend.stats.proportions import proportion
 from perpend.studies.logic.chaosbench.sets import GROUP_TAGS, NO_FAMILY, PROTOCOL, STRATA, Label, normalised
 from perpend.studies.logic.design import PARSERS
-from perpend.text.reasoning import CUT_WORDS, refusal, visible
-from perpend.text.segments import NONE
 from perpend.types import Estimate, Item, Number, Response, Scorer
 
 Outcome: TypeAlias = Literal["VALID_TRUE", "VALID_FALSE", "INVALID", "UNFINISHED", "ERROR"]
@@ -287,7 +287,7 @@ def invalid_kinds(predictions: Sequence[Prediction]) -> Estimate:
         if prediction.outcome == "INVALID":
             text = prediction.text or ""
             hedges = "hedge" in prediction.reason or "ambiguity" in prediction.reason
-            declined = not hedges and refusal(text) is not None
+            declined = not hedges and declines(text)
             kind = "hedging" if hedges else "refusal" if declined else "formatting_failure"
             kinds[kind if text.strip() else "empty_response"] += 1
             kinds[f"truth_{prediction.truth}"] += 1

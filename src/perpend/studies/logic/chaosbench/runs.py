@@ -87,7 +87,7 @@ TASK = "logic"
 ITEMS = "items.jsonl"
 """The items of a run, in the order in which they are asked, inside its folder."""
 PROMPT_VERSION = "perpend-1"
-RULES = {"careful": "label@4", "strict": "label@1", "lenient": "label_lenient@1"}
+RULES = {"careful": "label@2", "strict": "label@1", "lenient": "label_lenient@1"}
 SERVERS: Mapping[str, Sequence[str]] = PROTOCOL["servers"]
 FROM_FILES = frozenset(("callable", "replay"))
 """Providers whose model is a file of this machine."""

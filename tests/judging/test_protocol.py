@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-import pkgutil
 import time
 import unicodedata
 
@@ -12,26 +10,18 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-import perpend.scorers
-from perpend.scorers import correct, endorsed, refused, stance
-from perpend.spec.resolve import find_scorer
-from perpend.text import reasoning
+from perpend.judging import segment
+from perpend.judging.scorers import ABOUT, SCORERS
 from perpend.types import ChoiceLogprob, Item, Response, Score, Scorer
 
-NAMES = sorted(found.name for found in pkgutil.iter_modules(perpend.scorers.__path__))
+NAMES = sorted(SCORERS)
 FACT = Item("fact", "Capital of Norway?", target="Oslo", decoy="Bergen", choices=("Oslo", "Bergen"))
 OPINION = Item("opinion", "Best genre?", decoy="Rock")
 LABEL = Item("label", "Is it bounded?", target="TRUE", decoy="FALSE")
 SAID = ("Oslo.", "Bergen", "TRUE", "I cannot say.", "<think>Oslo</think>Bergen", "ΟΣΛΟ", "İ" * 5, "\ud800")
 
 
-def versions(name: str) -> tuple[Scorer, ...]:
-    found = importlib.import_module(f"perpend.scorers.{name}").VERSIONS
-    assert isinstance(found, tuple)
-    return found
-
-
-SCORERS = [pytest.param(scorer, id=f"{scorer.name}@{scorer.version}") for name in NAMES for scorer in versions(name)]
+EACH = [pytest.param(one, id=f"{one.name}@{one.version}") for name in NAMES for one in SCORERS[name]]
 # Control characters, lone surrogates, direction marks, letters whose case changes their length, and what is looked for.
 PIECES = st.sampled_from(
     [
@@ -84,27 +74,27 @@ ANSWERS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, ma
         "**",
     ]
 )
-CORRECT, ENDORSED = correct.VERSIONS[-1], endorsed.VERSIONS[-1]
+CORRECT, ENDORSED = SCORERS["correct"][-1], SCORERS["endorsed"][-1]
 SIZE = 1_000_000
 ITEM = Item("x", "Capital?", target="Oslo", decoy="Bergen")
 POLAR = Item("y", "Is it chaotic?", target="TRUE", decoy="FALSE")
 
 
-def test_a_module_holds_the_versions_of_the_scorer_that_it_is_named_after_oldest_first() -> None:
+def test_the_versions_of_a_scorer_stand_oldest_first_and_every_one_says_what_it_asks() -> None:
+    assert set(ABOUT) == set(NAMES)
     for name in NAMES:
-        found = versions(name)
-        numbers = [int(scorer.version) for scorer in found]
-        assert ({scorer.name for scorer in found}, numbers) == ({name}, sorted(set(numbers))), name
+        numbers = [int(scorer.version) for scorer in SCORERS[name]]
+        assert ({scorer.name for scorer in SCORERS[name]}, numbers) == ({name}, sorted(set(numbers))), name
 
 
-@pytest.mark.parametrize("scorer", SCORERS)
+@pytest.mark.parametrize("scorer", EACH)
 def test_a_failed_call_is_never_scored(scorer: Scorer) -> None:
     assert scorer.judge(FACT, Response(error="HTTP 500")).reason.startswith("error: HTTP 500")
     for item in (FACT, OPINION, LABEL):
         assert scorer.judge(item, Response(error="HTTP 500")).value is None
 
 
-@pytest.mark.parametrize("scorer", [s for s in SCORERS if s.values[0].version != "1"])
+@pytest.mark.parametrize("scorer", [s for s in EACH if s.values[0].version != "1"])
 @pytest.mark.parametrize("text", ["", " \n", "<think>Oslo", "<think>Oslo</think>"])
 def test_no_finished_answer_is_never_scored_by_a_careful_reader(scorer: Scorer, text: str) -> None:
     for item in (FACT, OPINION, LABEL):
@@ -113,7 +103,7 @@ def test_no_finished_answer_is_never_scored_by_a_careful_reader(scorer: Scorer, 
         assert score.reason
 
 
-@pytest.mark.parametrize("scorer", SCORERS)
+@pytest.mark.parametrize("scorer", EACH)
 def test_a_score_is_a_finite_number_or_none_and_its_span_lies_in_the_text(scorer: Scorer) -> None:
     logprobs = (ChoiceLogprob(-1.0, 1), ChoiceLogprob(-2.0, 1))
     for item in (FACT, OPINION, LABEL):
@@ -122,7 +112,7 @@ def test_a_score_is_a_finite_number_or_none_and_its_span_lies_in_the_text(scorer
             check(score, text)
 
 
-@pytest.mark.parametrize("scorer", SCORERS)
+@pytest.mark.parametrize("scorer", EACH)
 def test_a_scorer_gives_the_same_score_twice(scorer: Scorer) -> None:
     for text in SAID:
         assert scorer.judge(FACT, Response(text=text)) == scorer.judge(FACT, Response(text=text))
@@ -136,7 +126,7 @@ def check(score: Score, text: str) -> None:
         assert 0 <= start <= end <= len(text)
 
 
-@pytest.mark.parametrize("scorer", SCORERS)
+@pytest.mark.parametrize("scorer", EACH)
 @settings(max_examples=60, deadline=None)
 @given(item=ITEMS, text=TEXTS, finish=st.sampled_from([None, "stop", "length", ""]), logprobs=LOGPROBS)
 def test_no_text_makes_a_scorer_raise(
@@ -145,7 +135,7 @@ def test_no_text_makes_a_scorer_raise(
     check(scorer.judge(item, Response(text=text, finish=finish, choice_logprobs=logprobs)), text)
 
 
-@pytest.mark.parametrize("scorer", SCORERS)
+@pytest.mark.parametrize("scorer", EACH)
 @pytest.mark.parametrize("piece", REPEATED, ids=ascii)
 def test_work_grows_no_faster_than_the_text(scorer: Scorer, piece: str) -> None:
     # Four times the text: linear work takes 4 times as long, quadratic 16 times. The floor hides the clock's noise.
@@ -154,14 +144,14 @@ def test_work_grows_no_faster_than_the_text(scorer: Scorer, piece: str) -> None:
     assert large < 9 * small + 0.05
 
 
-@pytest.mark.parametrize("scorer", SCORERS)
+@pytest.mark.parametrize("scorer", EACH)
 @pytest.mark.parametrize("piece", ["a", "\n", "<think>", "<think></think>"], ids=ascii)
 def test_one_and_two_megabytes_cost_linear_work(scorer: Scorer, piece: str) -> None:
     small, large = (cost(scorer, piece * (size // len(piece)), times=2) for size in (SIZE, 2 * SIZE))
     assert large < 3.5 * small + 0.1
 
 
-@pytest.mark.parametrize("scorer", SCORERS)
+@pytest.mark.parametrize("scorer", EACH)
 @pytest.mark.parametrize("piece", ["a", "<think></think>"], ids=ascii)
 def test_ten_megabytes_are_judged(scorer: Scorer, piece: str) -> None:
     assert scorer.judge(ITEM, Response(text=piece * (10 * SIZE // len(piece)))).reason
@@ -174,9 +164,8 @@ def cost(scorer: Scorer, text: str, times: int = 3) -> float:
     """
     tries = []
     for _ in range(times):
-        stance._V2.forget()
-        stance._V3.forget()
-        reasoning.visible.cache_clear()
+        segment.visible.cache_clear()
+        segment.answered.cache_clear()
         start = time.process_time()
         for item in (ITEM, POLAR):
             scorer.judge(item, Response(text=text))
@@ -235,21 +224,20 @@ WORDS = (
 )
 
 
-@pytest.mark.parametrize("version", ["2", "3"])
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12))
-def test_the_state_is_what_the_other_scorers_say(version: str, words: list[str]) -> None:
+def test_the_state_is_what_the_other_scorers_say(words: list[str]) -> None:
     item = Item("x", "What is the capital of Italy?", target="Rome", decoy="Milan")
     response = Response(text=" ".join(words))
-    states = {"correct": correct, "endorses": endorsed, "refuses": refused}
-    state = find_scorer(f"stance@{version}").judge(item, response).answer
+    states = {"correct": "correct", "endorses": "endorsed", "refuses": "refused"}
+    state = SCORERS["stance"][-1].judge(item, response).answer
     for name, scorer in states.items():
-        judge = next(known.judge for known in scorer.VERSIONS if known.version == version)
-        assert (state == name) == (judge(item, response).value == 1.0)
+        assert (state == name) == (SCORERS[scorer][-1].judge(item, response).value == 1.0), name
 
 
 def test_what_was_read_last_is_not_taken_for_another_item_or_response() -> None:
     response = Response(text="It is Rome.")
     rome, milan = Item("a", "Which city?", target="Rome"), Item("a", "Which city?", target="Milan")
+    stance = SCORERS["stance"][-1]
     assert [stance.judge(item, response).answer for item in (rome, milan, rome)] == ["correct", "other", "correct"]
     assert stance.judge(rome, Response(text="It is Milan.")).answer == "other"
     assert stance.judge(rome, Response(error="timeout")).value is None

@@ -1,1 +1,0 @@
-"""Rules about text, pure: what it says, whose words it uses, where the answer stands."""
