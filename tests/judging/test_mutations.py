@@ -1,0 +1,122 @@
+"""Every list of cues and every hard rule of the room is needed: without it, some golden case is decided otherwise.
+
+A list is emptied in `rules.toml`. Hard rules are the patterns, word lists and predicates of the modules that read, and
+the functions of FINDERS: a pattern then matches nothing, a list holds nothing, a predicate is false. What is in
+UNGUARDED decides nothing by itself: it saves time, or limits what a hostile text costs.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from types import FunctionType
+
+import pytest
+
+from perpend.judging import cues, mentions, scorers, seed, segment, verdict
+from perpend.judging.cues import RULES, rules
+from perpend.judging.words import fold, keys_of
+from tests.judging.test_golden import cases, is_right
+
+READING = (segment, mentions, cues, verdict, seed)
+MODULES = (*READING, scorers)
+NEVER = re.compile(r"(?!)")
+WORDS = r'(\[cues\.%s\][^\[]*?\nwords = """)(.*?)(""")'
+ABSENT = "qxqxq"
+FINDERS: dict[str, Callable[..., object]] = {
+    "slot": lambda *_: None,
+    "polar": lambda *_: [],
+    "parts": lambda *_: [],
+    "_restated": lambda *_: (None, (0, 0)),
+    "_alternative": lambda *_: None,
+    "_any_order": lambda *_: [],
+    "_run_together": lambda *_: [],
+    "_outermost": sorted,
+    "_with_choice": lambda spellings, _: spellings,
+    "answer_block": lambda *_, **__: None,
+}
+UNGUARDED = frozenset({"FREQUENT", "SIDES", "SPOKEN"})
+TEXT = RULES.read_text(encoding="utf-8")
+
+
+@cache
+def decided() -> list[tuple[dict, frozenset[str]]]:
+    """The golden cases that are decided right, with the words of their texts."""
+    return [(case, frozenset(keys_of(fold(case.get("text") or "").text))) for case in cases() if is_right(case)]
+
+
+def forget() -> None:
+    """Empty every cache, so that no rule is answered from memory."""
+    for module in MODULES:
+        for value in vars(module).values():
+            clear = getattr(value, "cache_clear", None)
+            if callable(clear) and value is not rules:
+                clear()
+
+
+def breaks(case: Mapping) -> bool:
+    try:
+        return not is_right(case)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return True
+
+
+def taken_out(value: object, name: str) -> object:
+    """The value with nothing left in it; None for what is no rule."""
+    if isinstance(value, re.Pattern):
+        return NEVER
+    if isinstance(value, tuple | frozenset) and value and all(isinstance(word, str) for word in value):
+        return type(value)()
+    if isinstance(value, FunctionType) and name.lstrip("_").startswith("is_"):
+        return lambda *_, **__: False
+    return FINDERS.get(name)
+
+
+def hard_rules() -> Iterator[str]:
+    seen: set[int] = set()
+    for module in READING:
+        for name, value in vars(module).items():
+            is_own = getattr(value, "__module__", module.__name__) == module.__name__ and id(value) not in seen
+            if is_own and name not in UNGUARDED and taken_out(value, name) is not None:
+                seen.add(id(value))
+                yield f"{module.__name__.rpartition('.')[2]}.{name}"
+
+
+@pytest.fixture(autouse=True)
+def readers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    decided()
+    yield
+    monkeypatch.undo()
+    forget()
+
+
+@pytest.mark.parametrize("name", tomllib.loads(TEXT)["cues"])
+def test_a_golden_case_needs_each_list_of_cues(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pattern = re.compile(WORDS % name, re.DOTALL)
+    found = pattern.search(TEXT)
+    assert found is not None
+    words = frozenset(keys_of(re.sub(r"[|?,.]+", " ", found[2])))
+    known = rules(pattern.sub(rf"\1{ABSENT}\3", TEXT))
+    for reader in ("READER", "OTHER_READER"):
+        monkeypatch.setattr(scorers, reader, scorers.AnswerReader(lambda: known))
+    assert any(breaks(case) for case, keys in decided() if keys & words), "no golden case notices"
+
+
+@pytest.mark.parametrize("name", [*hard_rules()])
+def test_a_golden_case_needs_each_hard_rule(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, _, name = name.partition(".")
+    value = next(vars(module)[name] for module in READING if module.__name__.endswith(place))
+    for module in MODULES:
+        for other, found in list(vars(module).items()):
+            if found is value:
+                monkeypatch.setattr(module, other, taken_out(value, name))
+    for reader in ("READER", "OTHER_READER"):
+        monkeypatch.setattr(scorers, reader, scorers.AnswerReader(rules))
+    forget()
+    assert any(breaks(case) for case, _ in decided()), "no golden case notices"
+
+
+def test_every_finder_is_there() -> None:
+    assert not [name for name in FINDERS if not any(name in vars(module) for module in READING)]
