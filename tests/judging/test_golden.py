@@ -49,7 +49,6 @@ def key(case: Mapping) -> str:
 
 
 def by_rule(case: Mapping, rule: str) -> Score:
-    """What is visible of a text, or what a rule of the seeds says."""
     if rule == "visible":
         seen = visible(case["text"], case.get("finish"))
         return Score(float(seen.unfinished is None), case["text"][seen.start : seen.end], seen.unfinished or "")
