@@ -306,7 +306,7 @@ class _Ledger:
             unlooked_at = left_out(store, options.rules)
             never_scored = not published and unscored(run, store)
         if options.trust_code and options.say is not None:
-            for source in run.manifest.sources:
+            for source in run.manifest.python:
                 options.say(f"{self.place.path}: runs code/{source.file}, sha256 {source.sha256}")
         self.sample = drawn(planned, options.sample, options.seed)
         looked_at = planned if self.sample is None else self.sample.trials
