@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from perpend.measure.fitting import Fitted
     from perpend.measure.pilot import RunPlan
     from perpend.measure.run import Run
     from perpend.proof.publish import Published
@@ -181,6 +182,17 @@ def judge(  # noqa: PLR0913  each is one flag of the verb
             out=judged.directory.parent if out is None else out,
             quiet=quiet,
         )
+
+
+def fit(runs: Place | Sequence[Place], labels: str | Path, out: str | Path) -> Fitted:
+    """Fit the weights of a rule file to labelled answers of runs, with perpend's as the prior, and write it to `out`.
+
+    `labels` is a labels.jsonl, or a table, with labels for `correct` or `endorsed`. Precision and recall are cross-
+    validated over items. Where no more verdicts are right than before it is an AuditFailure, and nothing is written.
+    """
+    from perpend.measure.fitting import fit_rules
+
+    return fit_rules([_run(run) for run in _several(runs)], Path(labels), Path(out))
 
 
 def score(

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from perpend.ask.asking import Outcome, ask_all
 from perpend.ask.conditions import first_request, template
+from perpend.ask.given import with_scorers
 from perpend.ask.guarded import Guarded
 from perpend.ask.sharding import asking_place, begin_shard, check_cut, check_unmerged, place_shard, shared_manifest
 from perpend.ask.spending import check_prices
 from perpend.ask.starting import holding, new_folders, withdrawn
-from perpend.ask.given import with_scorers
 from perpend.ask.task import CODE, Planned, Task, answer_key, declare, intent, make_model, make_task, source_texts
 from perpend.canon import JSON, digest_file, write_atomic
 from perpend.disk import temporary_folder

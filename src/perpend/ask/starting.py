@@ -50,7 +50,11 @@ def withdrawn(directory: Path) -> Iterator[None]:
         yield
     except PerpendError:
         if is_new and not has_response(directory):
-            copies = [*(directory / CODE).glob("*.py"), *(directory / CODE).glob("*.toml")] if (directory / CODE).is_dir() else []
+            copies = (
+                [*(directory / CODE).glob("*.py"), *(directory / CODE).glob("*.toml")]
+                if (directory / CODE).is_dir()
+                else []
+            )
             with suppress(OSError):
                 for path in (*copies, *(directory / name for name in _OWN)):
                     path.unlink(missing_ok=True)

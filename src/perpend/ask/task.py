@@ -29,6 +29,7 @@ from perpend.ledger.plan import Dataset
 from perpend.ledger.stopping import stop_facts
 from perpend.rows.mapping import NO_MAP
 from perpend.spec.model import Model
+from perpend.spec.own_rules import versioned
 from perpend.spec.resolve import (
     call,
     factory,
@@ -38,7 +39,6 @@ from perpend.spec.resolve import (
     names,
     packaged_factory,
     packaged_scorer,
-    versioned,
 )
 from perpend.spec.runspec import RunSpec, written_name
 from perpend.types import Condition, Item, Message, Response, Scorer

@@ -29,7 +29,9 @@ def _run_options(command: F) -> F:
             click.option("--items", "--subset", multiple=True, type=PATH, help="Item file, instead of the task's."),
             click.option("--map", metavar="NAME=COLUMN,…", help="Columns of the item files, or a TOML file of them."),
             click.option("--template", "templates", multiple=True, type=PATH, help="Add a condition from a TOML file."),
-            click.option("--scorers", multiple=True, metavar="NAME", help="Add a scorer: includes, endorsed@mine.toml."),
+            click.option(
+                "--scorers", multiple=True, metavar="NAME", help="Add a scorer: includes, endorsed@mine.toml."
+            ),
             click.option("--freeze", type=PATH, help="Refuse to start unless the items match this freeze file."),
             click.option("--name", help="Name of the run directory. [derived from the spec]"),
             click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the task."),
@@ -284,7 +286,7 @@ def freeze(items: tuple[Path, ...], out: Path | None, check: Path | None, column
 @click.option("--workers", type=click.IntRange(1), help="Number of processes. [number of cores]")
 @TRUST_CODE
 @AS_JSON
-def score(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has flags
+def score(
     runs: tuple[Path, ...],
     only: tuple[str, ...],
     scorers: tuple[str, ...],

@@ -15,7 +15,7 @@ from perpend.ask.task import CODE, Reprompt, Task, make_task, packaged_task, tru
 from perpend.canon import digest
 from perpend.errors import PerpendError, SpecError
 from perpend.ledger.manifest import RULES, Manifest, read_manifest
-from perpend.spec.own_rules import rule_file_scorers
+from perpend.spec.own_rules import rule_file_of, rule_file_scorers
 from perpend.spec.resolve import find_scorer, is_file, module_from_file, module_of, names, packaged_scorer
 from perpend.types import OWN_RULES, Scorer
 
@@ -39,12 +39,17 @@ class Toolkit:
     def scorer(self, name: str) -> Scorer:
         """The scorer of that name: one of the run's, else a packaged one, else a file that the user names.
 
-        A name with a version is one out of a ledger, which never names a file.
+        A name with a version is one out of a ledger, which never names a file. 'endorsed@mine.toml' is the run's own.
         """
         if name in self.scorers:
             return self.scorers[name]
         if f"scorer {name}" in self.missing:
             raise SpecError(f"scorer {name!r}: {self.missing[f'scorer {name}']}")
+        if (path := rule_file_of(name)) is not None:
+            for scorer in self.scorers.values():
+                if (scorer.name, scorer.rule_file) == (name.partition("@")[0], path.name):
+                    return scorer
+            raise SpecError(f"scorer {name!r}: the run has none of such a file; add it with --scorers {name}")
         return find_scorer(name) if is_file(name) and "@" not in name else packaged_scorer(name)
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
 from perpend.canon import read_bytes
 from perpend.errors import PerpendError, SpecError, did_you_mean
-from perpend.judging.cues import rules
+from perpend.judging.cues import RULES, rules
 from perpend.judging.scorers import scorers
 from perpend.toml import parse_toml
 from perpend.types import Scorer
@@ -42,7 +43,7 @@ def check_rule_file_name(path: Path) -> None:
     """SpecError for a file whose name cannot be the version of a scorer."""
     if not _NAME.fullmatch(path.name):
         raise SpecError(
-            f"{str(path)!r:.200}: a rule file is called by up to 40 letters, digits, '_' and '-', and .toml: 'mine.toml'"
+            f"{str(path)!r:.200}: name a rule file by up to 40 letters, digits, '_' and '-', and .toml: 'mine.toml'"
         )
 
 
@@ -75,7 +76,34 @@ def rule_file_scorers(path: Path, *, sha256: str | None = None, within: Path | N
 @lru_cache(maxsize=4)
 def _scorers(data: bytes, file: str) -> dict[str, Scorer]:
     text = data.decode("utf-8")
-    parse_toml(text)  # within limits: Python's own reader takes minutes over some files
+    # Within limits: Python's own reader takes minutes over some files.
+    _check_form(parse_toml(RULES.read_text(encoding="utf-8")), parse_toml(text))
+    known = rules(text)
+    for name, limit in known.thresholds.items():
+        if not 0.0 <= limit <= 1.0:
+            raise SpecError(f"thresholds.{name} is {limit!r:.40}, not from 0 to 1")
     version = f"{file.removesuffix('.toml')}-{hashlib.sha256(data).hexdigest()[:8]}"
-    made = scorers(rules(text))
+    made = scorers(known)
     return {name: Scorer(name, version, one.judge, text, file) for name, one in made.items()}
+
+
+def _check_form(ours: Mapping[str, object], given: Mapping[str, object], place: str = "") -> None:
+    """SpecError with the place where a file has other names, signs or kinds of values than the packaged one."""
+    for key in {**ours, **given}:
+        at = f"{place}{key}"
+        if key not in given or key not in ours:
+            raise SpecError(f"{at:.100} is {'missing' if key in ours else 'in no rules'}; {did_you_mean(key, ours)}")
+        one, other = ours[key], given[key]
+        if isinstance(one, dict) and isinstance(other, dict):
+            _check_form(one, other, f"{at}.")
+        elif isinstance(one, list) and isinstance(other, list):
+            if len(one) != len(other) or one[:-1] != other[:-1] or _kind(one[-1]) != _kind(other[-1]):
+                raise SpecError(f"{at} is {other!r:.60}; only the last of {one!r} may be another number")
+        elif _kind(one) != _kind(other) or (key == "sign" and one != other):
+            raise SpecError(f"{at} is {other!r:.60}, not {f'the sign {one!r}' if key == 'sign' else _kind(one)}")
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return "a number"
+    return "a string" if isinstance(value, str) else type(value).__name__
