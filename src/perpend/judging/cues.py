@@ -498,7 +498,8 @@ def _is_operand(keys: list[str], end: int) -> bool:
 def features(view: Scene, mention: Mention) -> set[int]:
     """The numbers of the features that a mention has."""
     page, ids = view.page, view.page.rules.ids
-    found = _zones(page, mention, view.claims[mention].sentence if mention in view.claims else page.sentence(mention.start))
+    rivals = {one.start for one in view.mentions if one.side != mention.side}
+    found = _zones(page, mention, page.sentence(mention.start), rivals)
     names = [mention.kind, *(name for name, is_so in _facts(view, mention).items() if is_so)]
     found.update(ids[name] for name in names if name in ids)
     found |= view.common
@@ -516,8 +517,8 @@ LEADS: Final = frozenset({",", ":", "=", "(", "$", "#", "definitely", "indeed", 
 TAILS: Final = frozenset({",", ")", ":", "$"}) | words_of("auxiliaries")
 
 
-def _zones(page: Page, mention: Mention, sentence: int) -> set[int]:
-    """The features of the cues around a mention."""
+def _zones(page: Page, mention: Mention, sentence: int, rivals: set[int]) -> set[int]:
+    """The features of the cues around a mention; `rivals` are the places where others begin."""
     start, end, zones, keys = mention.start, mention.end, page.rules.zones, page.words.keys
     (low, high), (first, last) = page.bounds(sentence), page.clause(start, end, sentence)
     left, right = start, end
@@ -528,14 +529,18 @@ def _zones(page: Page, mention: Mention, sentence: int) -> set[int]:
     found: set[int] = set()
     for begin, stop, name in page.hits(sentence):
         at = zones[name]
+        if mention.kind in SPOKEN_KINDS and name in TOLD:
+            continue
         if stop <= start:
             found.add(at[BEFORE if stop >= first else EARLIER])
-            found.add(at[JUST_BEFORE] if stop >= left else -1)
+            found.add(at[JUST_BEFORE] if stop >= max(left, first) else -1)
             found.add(at[OPENING] if begin <= low + 3 else -1)
         elif begin >= end:
+            if name == "disowns" and not rivals.isdisjoint((stop, stop + 1)):  # 'it is not Y' says no more of X
+                continue
             found.add(at[AFTER if begin < last else LATER])
-            found.add(at[JUST_AFTER] if begin <= right else -1)
-        elif name not in TOLD if mention.kind in SPOKEN_KINDS else begin < start:  # it runs into the mention: 'based on'
+            found.add(at[JUST_AFTER] if begin <= right and begin < last else -1)
+        elif begin < start or mention.kind in SPOKEN_KINDS:  # it runs into the mention: 'based on'
             found.add(at[BEFORE])
     found.update([zones[name][PREVIOUS] for _, _, name in page.hits(sentence - 1)])
     found.update([zones[name][NEXT] for _, _, name in page.hits(sentence + 1)])
@@ -543,12 +548,13 @@ def _zones(page: Page, mention: Mention, sentence: int) -> set[int]:
     return found
 
 
-SPOKEN_KINDS: Final = frozenset({"yes or no", "yes or no, denied", "said in other words"})
-TOLD: Final = frozenset({"denial", "wrong", "right", "nothing", "turn", "unknown", "may"})
-"""Lists that say no more of a yes or no inside which they are."""
+SPOKEN_KINDS: Final = frozenset({"yes or no", "yes or no, denied", "said in other words", "said in part"})
+TOLD: Final = frozenset({"denial", "wrong", "right", "nothing"})
+"""Lists that say no more of a yes or no: they are counted in it."""
 
 OPENINGS: Final = words_of("openings") | ARTICLES
 BULLET: Final = re.compile(r"[ ]{0,3}(?:[-*+] |#|\(?(?:\d{1,2}|(?P<letter>[a-h]))[.)]\s)")
+COPULA_KEYS: Final = (["is"], ["was"], ["are"], ["were"], ["has"], ["'s"])
 JOINING: Final = frozenset({",", "and", "or", "nor", "/", "the", "a"})
 
 
@@ -590,7 +596,9 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
         "a rival in an earlier sentence": any(one.end <= low for one in rivals),
         "a rival before it in its sentence": any(one.end <= start for one in near),
         "a rival after it in its sentence": any(one.start >= end for one in near),
-        "listed beside a rival": any(_is_joined(keys, one, mention) for one in near),
+        "listed beside a rival": any(
+            _is_joined(keys, one, mention) for one in near if not view.claims[one].is_denied
+        ),
         "another sentence shares more with the question": share < most,
         "overturned": any(2 * claim.share > len(page.asked.roots) or (claim.share and claim.is_announced) for claim in turned),
         "a rival stated after a turn": any(claim.turns for claim in later),
@@ -600,13 +608,17 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
         "in brackets": before[-1:] == "(",
         "in a list": line is not None and not line["letter"],
         "in a list of letters": line is not None and bool(line["letter"]),
+        "named with others": keys[end : end + 1] in (["and"], ["or"])
+        or keys[start - 1 : start] in (["and"], ["or"])
+        or (keys[end : end + 1] == [","] and not {"and", "or"}.isdisjoint(keys[end + 2 : end + 5])),
+        "after a question": low > 0 and keys[low - 1] == "?",
         "one of several in its line": beside.count(",") > 1 or "or" in beside,
         "another's": keys[end : end + 1] == ["'s"],
         "in the question itself": page.asked.keys.issuperset(keys[start : mention.end]),
         "a short answer": sum(map(len, keys[start : mention.end])) <= 3,
         "a longer name before": _is_name(page, start - 1, start),
         "a longer name after": _is_name(page, end, end),
-        **_content(page, start, end, sentence),
+        **_content(view, mention, end, sentence, near),
         **(_calculated(view, mention) if mention.kind.startswith("number") else {}),
     }
 
@@ -622,13 +634,30 @@ def _is_tail(keys: list[str], end: int, high: int) -> bool:
 def _is_joined(keys: list[str], rival: Mention, mention: Mention) -> bool:
     """Whether nothing but a comma, 'and' or 'or' stands between two mentions."""
     between = keys[min(rival.end, mention.end) : max(rival.start, mention.start)]
-    return 0 < len(between) < 4 and JOINING.issuperset(between)
+    is_clause = keys[max(rival.end, mention.end) :][:1] in COPULA_KEYS
+    return 0 < len(between) < 4 and JOINING.issuperset(between) and not is_clause
 
 
-def _content(page: Page, start: int, end: int, sentence: int) -> dict[str, bool]:
+def _stretch(page: Page, start: int, end: int, sentence: int, rivals: list[Mention]) -> tuple[int, int]:
+    """The clause of a mention, cut at the 'and' beyond which a rival is."""
+    keys, (first, last) = page.words.keys, page.clause(start, end, sentence)
+    for one in rivals:
+        if one.end <= start and "and" in keys[max(first, one.end) : start]:
+            first = max(first, start - keys[one.end : start][::-1].index("and"))
+        elif one.start >= end and "and" in keys[end : min(last, one.start)]:
+            last = min(last, end + keys[end : one.start].index("and"))
+    return first, last
+
+
+def _content(view: Scene, mention: Mention, end: int, sentence: int, near: list[Mention]) -> dict[str, bool]:
     """How a mention's clause speaks of what is asked: the words that it shares with the question, and its own."""
+    page, start = view.page, mention.start
     keys, roots, names = page.words.keys, page.asked.roots, page.asked.names
-    first, last = page.clause(start, end, sentence)
+    first, last = _stretch(page, start, end, sentence, near)
+    theirs = 0
+    for one in near:
+        stretch = _stretch(page, one.start, one.end, sentence, [mention])
+        theirs = max(theirs, len({key[:ROOT] for key in keys[slice(*stretch)]}.intersection(roots)))
     cued = {place for begin, stop, _ in page.hits(sentence) for place in range(begin, stop)}
     clause = [place for place in range(first, min(last, first + 60)) if not start <= place < end]
     shared = {key for place in clause if (key := keys[place][:ROOT]) in roots}
@@ -641,11 +670,12 @@ def _content(page: Page, start: int, end: int, sentence: int) -> dict[str, bool]
     share = "none" if not shared else "all" if len(shared) >= len(roots) else "most" if len(shared) >= 0.6 * len(roots) else "some"
     size = "no" if not own else "few" if len(own) < 3 else "many"
     low, high = page.bounds(sentence)
-    is_stray = bool(names) and names.isdisjoint(key[:ROOT] for key in keys[low:high])
+    is_stray = not names.issubset(key[:ROOT] for key in keys[low:high])
     return {
         f"{share} of the question's words, {size} of its own": True,
         "all of its clause": _is_around(keys, first, start) and _is_tail(keys, end, last),
         "its clause begins as the question does": opening in shared,
+        "a rival's clause says more of it": theirs > len(shared),
         "its clause begins otherwise": bool(opening) and opening not in shared and any(place < start for place in own),
         "another name than the question's": is_stray
         and any(keys[place].isdecimal() or _is_name(page, place, place) for place in range(low, high) if not start <= place < end),
@@ -697,7 +727,7 @@ def polar(page: Page, sides: dict[bool, Side]) -> list[Mention]:
     A word that its own sentence, or the next one, contradicts by saying just what was asked gives way to that.
     """
     found = [one for sentence in range(min(len(page.starts), 24)) for one in _restated(page, sides, sentence)]
-    said = {page.sentence(one.start): one.side for one in found}
+    said = {page.sentence(one.start): one.side for one in found if one.kind == "said in other words"}
     keys = page.words.keys
     for place in [place for place, key in enumerate(keys) if key in SAID or key in ALONE][:64]:
         for one in _spoken(page, sides, place):
@@ -742,22 +772,26 @@ def _restated(page: Page, sides: dict[bool, Side], sentence: int) -> Iterator[Me
     high = next((place for place in range(low + 1, high) if keys[place] in REASONS), high)
     denials = [place for place in range(low, high) if keys[place] in DENY and keys[place : place + 2] != ["no", ","]]
     is_pronoun = not PRONOUNS.isdisjoint(keys[low : low + 3])
-    places = [place for place in range(low, high) if keys[place][:ROOT] in asked.roots]
+    roots = [root for root in asked.roots if root not in INSTRUCTED]
+    places = [place for place in range(low, high) if keys[place][:ROOT] in roots]
     shared = list(dict.fromkeys(keys[place][:ROOT] for place in places))
     if is_pronoun and high - low < 5 and keys[high - 1] in AUXILIARIES | {"not"} and keys[low] != "that":
         if AUXILIARIES & asked.keys.intersection(keys[low:high]):
             yield Mention(low, high, sides[(not denials) != asked.is_denied], "said in other words")
         return
-    if not shared or shared != [root for root in asked.roots if root in shared] or shared[-1] != asked.roots[-1]:
+    is_ordered = shared == [root for root in roots if root in shared]
+    if not is_ordered or not shared or 2 * len(shared) < len(roots) - (is_pronoun and shared[-1] == roots[-1]):
         return
-    missing = len(asked.roots) - len(shared)
-    if missing > (len(asked.roots) / 2 if is_pronoun or denials else 0):
-        return
-    between = {keys[place] for place in range(places[0], places[-1]) if is_informative(keys[place])}
-    if {key for key in between - DENY - SURE if key[:ROOT] not in asked.roots}:
+    cued = {place for begin, stop, _ in page.hits(sentence) for place in range(begin, stop)} | set(places)
+    own = [place for place in range(low, min(high, places[-1] + 4)) if place not in cued and is_informative(keys[place])]
+    is_other = not OTHER_TIMES.isdisjoint({*keys[low : places[-1]]} - asked.keys)
+    is_less = len(shared) < len(roots) - is_pronoun and not denials
+    if is_other or any(place > places[0] or is_less for place in own if place < places[-1] or is_less):
         return
     value = len([place for place in denials if place <= places[-1] + 6]) % 2 == asked.is_denied
-    yield Mention(min([*places, *denials]), max([*places, *denials]) + 1, sides[value], "said in other words")
+    kind = "said in other words" if len(shared) == len(roots) else "said in part"
+    yield Mention(min([*places, *denials]), max([*places, *denials]) + 1, sides[value], kind)
 
 
-SURE: Final = words_of("sure")
+INSTRUCTED: Final = frozenset({"true", "false", "yes", "answe", "respo", "state"})
+OTHER_TIMES: Final = words_of("other_times")
