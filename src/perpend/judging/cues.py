@@ -262,7 +262,7 @@ class Page:
         covered = low
         for place in range(low, high):
             phrases = cues.get(keys[place])
-            if phrases is None:
+            if phrases is None or place < covered:
                 continue
             longest, there = covered, set[str]()
             for second in ("", keys[place + 1]) if place + 1 < high else ("",):
@@ -770,6 +770,8 @@ def _restated(page: Page, sides: dict[bool, Side], sentence: int) -> Iterator[Me
     """
     (low, high), keys, asked = page.bounds(sentence), page.words.keys, page.asked
     high = next((place for place in range(low + 1, high) if keys[place] in REASONS), high)
+    if keys[low] in YIELDING and high < page.ends[sentence] and keys[high] == "but":
+        low, high = high + 1, page.ends[sentence]
     denials = [place for place in range(low, high) if keys[place] in DENY and keys[place : place + 2] != ["no", ","]]
     is_pronoun = not PRONOUNS.isdisjoint(keys[low : low + 3])
     roots = [root for root in asked.roots if root not in INSTRUCTED]
