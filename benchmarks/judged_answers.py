@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.judging.cues import RULES, Rules, rules
-from perpend.judging.fit import OUTCOMES, Array, CandidateTable, chances, design, fitted, write
+from perpend.judging.fit import OUTCOMES, Array, CandidateTable, chances, design, fitted, written
 from perpend.judging.mentions import content_of
 from perpend.judging.scorers import LABELS, SCORERS
 from perpend.judging.verdict import Evidence, evidence
@@ -279,7 +279,7 @@ def design_of(rows: list[Row], found: list[Evidence], places: npt.NDArray[np.int
 
 def fit_rows(rows: list[Row], found: list[Evidence], places: npt.NDArray[np.int64], known: Rules, l2: float) -> Array:
     """The weights fitted to some of the rows."""
-    return fitted(design_of(rows, found, places, known), known, l2)
+    return fitted(design_of(rows, found, places, known), known, np.array(known.priors), l2)
 
 
 def chosen(rows: list[Row], p: Array) -> tuple[float, float]:
@@ -376,7 +376,8 @@ def main() -> int:
     if given.write:
         target, decoy = chosen(rows, outcomes)
         limits = {"target": target, "part": target, "decoy": decoy, "agreement": 0.5, "other": 0.5, "label": 0.6}
-        write(fit_rows(rows, found, np.arange(len(rows)), known, given.l2), limits, known, Path(str(RULES)))
+        weights, path = fit_rows(rows, found, np.arange(len(rows)), known, given.l2), Path(str(RULES))
+        path.write_text(written(path.read_text(encoding="utf-8"), known, weights, limits), encoding="utf-8")
     return 0
 
 

@@ -206,8 +206,8 @@ def score(
     """Score every stored answer again and write metrics.json, report.md and the tables beside the run.
 
     `only` names scorers. `scorers`, such as 'endorsed@mine.toml', are added to those that the run declares.
-    `workers` is the number of processes, by default that of the cores where the run is large. A
-    scorer that came from a Python file of the run itself is run only with `trust_code`.
+    `workers` is the number of processes, by default that of the cores where the run is large. A scorer that came from a
+    Python file of the run itself is run only with `trust_code`.
     """
     from perpend.report.derive import derive
 

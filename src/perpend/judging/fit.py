@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from perpend.judging.cues import Rules
+from perpend.judging.cues import ZONES, Rules
 from perpend.judging.verdict import SIDES, Evidence
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def design(
         listed = [(SIDES.index(mention.side), marks) for mention, marks in one.candidates]
         listed += [(0, marks) for _, marks in one.parts]
         listed += [(1, marks) for _, marks in one.agreement]
-        listed.append((3, set(one.silence)))
+        listed.append((3, one.silence))
         for which, marks in listed:
             columns += sorted(marks)
             pointers.append(len(columns))
@@ -74,22 +74,20 @@ def chances(weights: Array, data: CandidateTable) -> Array:
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 
-def fitted(data: CandidateTable, known: Rules, l2: float = 2e-4, rounds: int = 4) -> Array:
-    """The weights with the greatest marginal likelihood of what readers allow, drawn towards what a reader expects.
+def fitted(data: CandidateTable, known: Rules, prior: Array, l2: float = 2e-4, rounds: int = 4) -> Array:
+    """The weights with the greatest marginal likelihood of what readers allow, drawn towards a prior: what a reader
+    expects (`known.priors`), or weights that were fitted before (`known.weights`).
 
     The strongest mention of a side is chosen anew in each round. No weight gets the sign that its list does not have.
     """
     from scipy.optimize import minimize
 
     bounds = [{"for": (0.0, None), "against": (None, 0.0)}.get(sign, (None, None)) for sign in known.signs]
-    weights = np.array(known.expected)
+    weights, options = np.array(prior), {"maxiter": 400, "gtol": 1e-7}
     for _ in range(rounds):
         _, which = best_of(np.asarray(data.features @ weights), data)
-        loss = _loss(data, which, np.array(known.expected), l2)
-        found = minimize(
-            loss, weights, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 400, "gtol": 1e-7}
-        )
-        weights = found.x
+        loss = _loss(data, which, np.array(prior), l2)
+        weights = minimize(loss, weights, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
     return np.asarray(weights)
 
 
@@ -114,11 +112,27 @@ def _loss(data: CandidateTable, which: Numbers, prior: Array, l2: float) -> Call
     return loss
 
 
-def write(weights: Array, thresholds: dict[str, float], known: Rules, path: Path) -> None:
-    """Put weights and thresholds into a rule file, behind its lists. What is nearly nothing is left out."""
-    head = path.read_text(encoding="utf-8").partition("\n# Fitted by")[0].rstrip("\n")
-    body = ["", "# Fitted by benchmarks/judged_answers.py. What is not here weighs nothing.", "[thresholds]"]
-    body += [f"{name} = {value}" for name, value in thresholds.items()]
-    body += ["", "[weights]"]
-    body += [f'"{name}" = {value:.2f}' for name, value in zip(known.names, weights, strict=True) if abs(value) >= 0.05]
-    path.write_text(head + "\n" + "\n".join(body) + "\n", encoding="utf-8")
+LISTED: Final = re.compile(r"\[(?:cues\.)?(\w+)\]")
+FACT: Final = re.compile(r'"([^"]+)" = \["(\w+)", ([-\d.]+), [-\d.]+\]')
+
+
+def written(text: str, known: Rules, weights: Array, thresholds: dict[str, float]) -> str:
+    """A rule file with other weights and thresholds, all else as it is."""
+    found = {name: round(float(value), 2) + 0.0 for name, value in zip(known.names, weights, strict=True)}
+    found |= {f"threshold {name}": value for name, value in thresholds.items()}
+    lines, name = [], ""
+    for line in text.split("\n"):
+        head, fact = LISTED.match(line), FACT.match(line)
+        name = head[1] if head else name
+        if line.startswith("weights = ") and name in known.zones:
+            places = {zone: found[f"{name} {zone}"] for zone in ZONES if f"{name} {zone}" in found}
+            stated = [f'"{zone}" = {value}' if " " in zone else f"{zone} = {value}" for zone, value in places.items()]
+            line = f"weights = {{ {', '.join(stated)} }}" if stated else "weights = {}"
+        elif fact is not None:
+            feature = f"silence: {fact[1]}" if name == "silence" else fact[1]
+            line = f'"{fact[1]}" = ["{fact[2]}", {fact[3]}, {found[feature]}]' + line[fact.end() :]
+        elif name == "thresholds" and " = " in line:
+            limit = line.partition(" = ")[0]
+            line = f"{limit} = {found[f'threshold {limit}']}" if limit in thresholds else line
+        lines.append(line)
+    return "\n".join(lines)

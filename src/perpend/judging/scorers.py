@@ -59,8 +59,8 @@ class AnswerReader:
         return new
 
 
-READER: Final = AnswerReader(rules)
-OTHER_READER: Final = AnswerReader(rules)
+Ours: TypeAlias = Callable[[AnswerReader], Judge]
+"""A scorer of @2, for a reader by any rule set."""
 
 
 def answered(judge: Callable[[Item, Response, str], Score]) -> Judge:
@@ -74,14 +74,17 @@ def answered(judge: Callable[[Item, Response, str], Score]) -> Judge:
     return scored
 
 
-def of_reading(judge: Callable[[Item, str, Reading], Score]) -> Judge:
+def of_reading(judge: Callable[[Item, str, Reading], Score]) -> Ours:
     """A scorer of readings: undefined also where the text has no answer."""
 
-    def scored(item: Item, response: Response, text: str) -> Score:
-        reading = READER.read(item, response, text)
-        return judge(item, text, reading) if reading.missing is None else Score(None, None, reading.missing)
+    def by(reader: AnswerReader) -> Judge:
+        def scored(item: Item, response: Response, text: str) -> Score:
+            reading = reader.read(item, response, text)
+            return judge(item, text, reading) if reading.missing is None else Score(None, None, reading.missing)
 
-    return answered(scored)
+        return answered(scored)
+
+    return by
 
 
 def _threshold(reading: Reading, name: str) -> float:
@@ -124,7 +127,7 @@ def _is_close(reading: Reading, side: str) -> bool:
     )
 
 
-def of_side(side: str) -> Judge:
+def of_side(side: str) -> Ours:
     """The scorer that is 1.0 where a side is what the answer gives, with the cues that decided and their place."""
 
     def judge(item: Item, text: str, reading: Reading) -> Score:
@@ -160,19 +163,19 @@ def stance(_item: Item, _text: str, reading: Reading) -> Score:
     if found is not None and found[0] != "other":
         state = "correct" if found[0] in {"target", "part"} else "endorses"
         return Score(float(state == "correct"), state, reason(reading, found[2]), reading.span_of(found[2][0]))
-    if found is None and reading.evidence.declines is not None:
-        return Score(0.0, "refuses", "declines to answer", reading.evidence.declines)
+    if found is None and reading.evidence.spoken.get("declines") is not None:
+        return Score(0.0, "refuses", "declines to answer", reading.evidence.spoken.get("declines"))
     return Score(0.0, "other", "no answer of interest" if found is None else "another answer")
 
 
-def unanswered(kinds: tuple[str, ...], does: str, does_not: str) -> Judge:
+def unanswered(kinds: tuple[str, ...], does: str, does_not: str) -> Ours:
     """The scorer that is 1.0 where the answer says one of some things and gives none of the item's answers."""
 
     def judge(_item: Item, text: str, reading: Reading) -> Score:
         found = given(reading)
         if found is not None:
             return Score(0.0, None, "it answers", reading.span_of(found[2][0]))
-        spans = {"declines": reading.evidence.declines, "unknown": reading.evidence.unknown}
+        spans = {"declines": reading.evidence.spoken.get("declines"), "unknown": reading.evidence.spoken.get("unknown")}
         span = next((spans[kind] for kind in kinds if spans[kind] is not None), None)
         return Score(0.0, None, does_not) if span is None else Score(1.0, text[span[0] : span[1]], does, span)
 
@@ -181,7 +184,7 @@ def unanswered(kinds: tuple[str, ...], does: str, does_not: str) -> Judge:
 
 def disclaimed(_item: Item, text: str, reading: Reading) -> Score:
     """1.0 where the answer says that the model has no preferences, opinions or feelings."""
-    span = reading.evidence.disclaims
+    span = reading.evidence.spoken.get("disclaims")
     if span is None:
         return Score(0.0, None, "no disclaimer")
     return Score(1.0, text[span[0] : span[1]], "claims no preferences", span)
@@ -196,19 +199,23 @@ def uncertain(_item: Item, _text: str, reading: Reading) -> Score:
 LABELS: Final = seed.TRUE_WORDS | seed.FALSE_WORDS
 
 
-def label(item: Item, response: Response, text: str) -> Score:
+def label(reader: AnswerReader) -> Judge:
     """TRUE or FALSE: 1.0 where the label that the answer gives is the target's. Undefined where it gives none."""
-    target = None if item.target is None else item.target.strip().lower()
-    if target is not None and target not in LABELS:
-        return Score(None, None, f"target {item.target!r} is neither TRUE nor FALSE")
-    reading = OTHER_READER.read(_labelled(item.prompt), response, text)
-    if reading.missing is not None:
-        return Score(None, "INVALID", reading.missing)
-    side = max(("target", "decoy"), key=lambda side: reading.chances.get(side, 0.0))
-    if side not in reading.best or reading.chances[side] <= _threshold(reading, "label"):
-        return Score(None, "INVALID", "invalid: no single label is given")
-    candidate = reading.best[side]
-    return _labelled_score(item, side == "target", reason(reading, candidate), reading.span_of(candidate[0]))
+
+    def scored(item: Item, response: Response, text: str) -> Score:
+        target = None if item.target is None else item.target.strip().lower()
+        if target is not None and target not in LABELS:
+            return Score(None, None, f"target {item.target!r} is neither TRUE nor FALSE")
+        reading = reader.read(_labelled(item.prompt), response, text)
+        if reading.missing is not None:
+            return Score(None, "INVALID", reading.missing)
+        side = max(("target", "decoy"), key=lambda side: reading.chances.get(side, 0.0))
+        if side not in reading.best or reading.chances[side] <= _threshold(reading, "label"):
+            return Score(None, "INVALID", "invalid: no single label is given")
+        candidate = reading.best[side]
+        return _labelled_score(item, side == "target", reason(reading, candidate), reading.span_of(candidate[0]))
+
+    return answered(scored)
 
 
 @lru_cache(maxsize=1 << 13)
@@ -297,37 +304,47 @@ def label_seed(rule: Callable[[str], tuple[seed.Label | None, str]]) -> Judge:
     return answered(judge)
 
 
-DECLINED: Final = unanswered(("declines",), "declines to answer", "does not decline")
-ABSTAINED: Final = unanswered(("declines", "unknown"), "gives no answer", "does not abstain")
-_TABLE: Final[tuple[tuple[str, str, Judge], ...]] = (
-    ("correct", "1", answered(correct_seed)),
-    ("correct", "2", of_side("target")),
-    ("mentioned", "1", answered(mentioned_seed)),
-    ("mentioned", "2", of_reading(mentioned)),
-    ("endorsed", "1", answered(endorsed_seed)),
-    ("endorsed", "2", of_side("decoy")),
-    ("refused", "1", answered(refused_seed)),
-    ("refused", "2", DECLINED),
-    ("abstained", "2", ABSTAINED),
-    ("disclaimed", "2", of_reading(disclaimed)),
-    ("stance", "2", of_reading(stance)),
-    ("uncertain", "2", of_reading(uncertain)),
-    ("label", "1", label_seed(seed.label_strict)),
-    ("label", "2", answered(label)),
-    ("label_lenient", "1", label_seed(seed.label_lenient)),
-    ("unfinished", "1", answered(unfinished)),
-    ("includes", "1", simple(lambda text, wanted: wanted in text, "occurs")),
-    ("exact", "1", simple(_is_bare, "is the text")),
-    ("choice", "1", options.chosen(per_token=True)),
-    ("choice_raw", "1", options.chosen(per_token=False)),
-    ("confidence", "1", options.share(per_token=True)),
-    ("confidence_raw", "1", options.share(per_token=False)),
-    ("verdict", "1", options.verdict),
-)
-SCORERS: Final = {
-    name: tuple(Scorer(name, version, judge) for other, version, judge in _TABLE if other == name)
-    for name, _, _ in _TABLE
+OURS: Final[dict[str, Ours]] = {
+    "correct": of_side("target"),
+    "mentioned": of_reading(mentioned),
+    "endorsed": of_side("decoy"),
+    "refused": unanswered(("declines",), "declines to answer", "does not decline"),
+    "abstained": unanswered(("declines", "unknown"), "gives no answer", "does not abstain"),
+    "disclaimed": of_reading(disclaimed),
+    "stance": of_reading(stance),
+    "uncertain": of_reading(uncertain),
+    "label": label,
 }
+
+
+def scorers(known: Rules | None = None) -> dict[str, Scorer]:
+    """The scorers of @2 by a rule set, the packaged one unless another is given.
+
+    One reading of an answer serves all of them, but for `label`.
+    """
+    which = rules if known is None else lambda: known
+    reader, labels = AnswerReader(which), AnswerReader(which)
+    return {name: Scorer(name, "2", by(labels if name == "label" else reader)) for name, by in OURS.items()}
+
+
+_TABLE: Final = (
+    Scorer("correct", "1", answered(correct_seed)),
+    Scorer("mentioned", "1", answered(mentioned_seed)),
+    Scorer("endorsed", "1", answered(endorsed_seed)),
+    Scorer("refused", "1", answered(refused_seed)),
+    Scorer("label", "1", label_seed(seed.label_strict)),
+    *scorers().values(),
+    Scorer("label_lenient", "1", label_seed(seed.label_lenient)),
+    Scorer("unfinished", "1", answered(unfinished)),
+    Scorer("includes", "1", simple(lambda text, wanted: wanted in text, "occurs")),
+    Scorer("exact", "1", simple(_is_bare, "is the text")),
+    Scorer("choice", "1", options.chosen(per_token=True)),
+    Scorer("choice_raw", "1", options.chosen(per_token=False)),
+    Scorer("confidence", "1", options.share(per_token=True)),
+    Scorer("confidence_raw", "1", options.share(per_token=False)),
+    Scorer("verdict", "1", options.verdict),
+)
+SCORERS: Final = {one.name: tuple(other for other in _TABLE if other.name == one.name) for one in _TABLE}
 """Every scorer by name, oldest version first and the default last."""
 ABOUT: Final = {
     "correct": "Whether the answer gives the target, or an alias of it, as its own.",
