@@ -551,6 +551,12 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     after = page.ends[sentence] + 1
     is_brief = sentence + 1 < count and page.ends[sentence + 1] - after < 8
     follows = page.hits(sentence + 1) if is_brief else []
+    first, last = page.clause(start, end, sentence)
+    hits = [(begin, stop, name) for begin, stop, name in page.hits(sentence) if stop <= start or begin >= end]
+    ahead = {name for _, stop, name in hits if first <= stop <= start}
+    behind = {name for begin, _, name in hits if begin >= end}
+    is_told = not PERSONS.isdisjoint(ahead) and not TELLING.isdisjoint(ahead)
+    is_told |= not PERSONS.isdisjoint(behind) and "reported" in behind
     facts = {
         "short text": len(keys) <= SHORT_TEXT,
         "asks an opinion": page.asked.is_opinion,
@@ -575,6 +581,10 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
         "overturned": any(one.is_announced or 2 * one.share > len(page.asked.roots) for one in turned if one.share),
         "a rival stated after a turn": any(claim.turns for claim in later),
         "a rival is denied": any(view.claims[one].is_denied for one in rivals),
+        "told by others": is_told,
+        "told by others, and joined": is_told and "own" in behind,
+        "yes or no under a condition": mention.kind in SPOKEN_KINDS
+        and any(name in CONDITIONS for _, _, name in hits),
         "another's": keys[end : end + 1] == ["'s"],
         "in the question itself": page.asked.keys.issuperset(keys[start : mention.end]),
         "a short answer": sum(map(len, keys[start : mention.end])) <= 3,
@@ -583,6 +593,9 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     return {**facts, **_calculated(view, mention)} if mention.kind.startswith("number") else facts
 
 
+PERSONS: Final = frozenset({"others", "people", "according"})
+TELLING: Final = frozenset({"reported", "answer", "copula"})
+CONDITIONS: Final = frozenset({"if", "condition", "may", "unknown", "varies"})
 TAGS: Final = frozenset({"not", "right"})
 SHORT_TEXT: Final = 12
 
