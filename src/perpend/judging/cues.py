@@ -27,12 +27,10 @@ ZONES: Final = {
     "just after": 0.7,
     "after": 0.5,
     "later": 0.3,
-    "previous": 0.0,
     "next": 0.3,
-    "opening": 0.0,
 }
 """Where a cue may be, and how much of a list's prior counts there."""
-JUST_BEFORE, BEFORE, EARLIER, JUST_AFTER, AFTER, LATER, PREVIOUS, NEXT, OPENING = range(len(ZONES))
+JUST_BEFORE, BEFORE, EARLIER, JUST_AFTER, AFTER, LATER, NEXT = range(len(ZONES))
 SPOKEN: Final = ("agree", "declines", "disclaims", "unknown", "varies")
 """Lists that are looked for in the whole text."""
 DISCLAIMING: Final = frozenset({"denial", "condition", "if", "concession", "reported", "rather", "wrong", "past"})
@@ -308,12 +306,6 @@ class Page:
         return breaks[first - 1] if first else low, breaks[last] if last < len(breaks) else high
 
 
-ASKS: Final = {
-    "asks who": frozenset({"who", "whose", "whom"}),
-    "asks how many": frozenset({"how"}),
-    "asks when": words_of("when"),
-    "asks where": words_of("where"),
-}
 OPINION: Final = words_of("opinion")
 OPERATORS: Final = frozenset(
     {"+", "*", "/", "-", "time", "plus", "minu", "times", "minus", "^2", "divided", "multiplied", "x"}
@@ -324,13 +316,12 @@ SUM: Final = re.compile(
 
 
 class Question(NamedTuple):
-    """What an item asks, as far as features need it. `roots`: of its informative words, in order; `names`: those of
-    them with a capital, and numbers; `asks`: facts."""
+    """What an item asks, as far as features need it. `roots`: of its informative words, in order."""
 
     keys: frozenset[str]
     roots: tuple[str, ...]
-    names: frozenset[str]
-    asks: tuple[str, ...]
+    is_opinion: bool
+    is_sum: bool
     is_denied: bool
 
 
@@ -340,22 +331,15 @@ def question(prompt: str) -> Question:
     text = fold(prompt[-1500:]).text
     end = text.rfind("?")
     low = max(text.rfind(mark, 0, max(0, end - 1)) for mark in (". ", "? ", "\n", "! ")) if end > 0 else -1
-    low, end = (low + 1, end + 1) if end > 0 and end - low > 8 else (max(0, len(text) - 600), len(text))
-    words = Words(text[low:end])
-    keys, original = set(words.keys), prompt[-1500:][low:end]
-    roots = dict.fromkeys(key[:ROOT] for key in words.keys if is_informative(key))
-    names = {
-        key[:ROOT]
-        for (start, _), key in zip(words.places[1:], words.keys[1:], strict=True)
-        if is_informative(key) and (key.isdecimal() or (len(prompt) < 1500 and original[start : start + 1].isupper()))
-    }
-    figures = sum(key.isdecimal() for key in keys_of(text))
-    is_opinion = (not OPINION.isdisjoint(keys) and "you" not in keys) or bool({"prefer", "favorite"} & keys)
-    is_sum = bool(SUM.search(text)) or figures > 2 or (figures > 1 and "how" in keys)
-    asks = [name for name, signs in ASKS.items() if not signs.isdisjoint(keys)]
-    asks += ["asks an opinion"] * is_opinion + ["asks a sum"] * is_sum
-    is_denied = "not" in keys or ("false" in keys and "true" not in keys)
-    return Question(frozenset(keys), tuple(roots), frozenset(names), tuple(asks), is_denied)
+    words = keys_of(text[low + 1 : end + 1] if end > 0 and end - low > 8 else text[-600:])
+    keys, figures = frozenset(words), sum(key.isdecimal() for key in keys_of(text))
+    return Question(
+        keys,
+        tuple(dict.fromkeys(key[:ROOT] for key in words if is_informative(key))),
+        (not OPINION.isdisjoint(keys) and "you" not in keys) or not keys.isdisjoint({"prefer", "favorite"}),
+        bool(SUM.search(text)) or figures > 2 or (figures > 1 and "how" in keys),
+        "not" in keys or ("false" in keys and "true" not in keys),
+    )
 
 
 def is_informative(key: str) -> bool:
@@ -408,14 +392,13 @@ class Claim(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """All that the features of a mention are taken from. `results`: of a calculation; `common`: what all share."""
+    """All that the features of a mention are taken from. `results`: of a calculation."""
 
     page: Page
     mentions: list[Mention]
     claims: dict[Mention, Claim]
     slot: tuple[int, int] | None
-    results: tuple[int, int, float] | None
-    common: frozenset[int]
+    results: tuple[int, float] | None
 
 
 SHORT_SLOT: Final = 25
@@ -424,17 +407,16 @@ SHORT_SLOT: Final = 25
 def scene(page: Page, found: list[Mention]) -> Scene:
     """The scene of the mentions; a number in a short answer line removes all numbers before it."""
     filled = slot(page.words) if page.starts else None
-    keys, ids = page.words.keys, page.rules.ids
+    keys = page.words.keys
     in_steps = keys.count("=") > 1
     counts = in_steps and any(one.kind.startswith("number") for one in found)
-    results = _results(page) if counts or "asks a sum" in page.asked.asks else None
+    results = _results(page) if counts or page.asked.is_sum else None
     claims = {one: _claim(page, one) for one in found}
     if filled is not None and filled[1] - filled[0] <= SHORT_SLOT and numbers(keys, page.words.raws, *filled):
         found = [one for one in found if one.start >= filled[0] or not one.kind.startswith("number")]
     elif results is not None and in_steps:  # of a calculation in steps, the last result is the answer
         found = [one for one in found if claims[one].is_announced or not _is_step(page, one, results)]
-    common = {*page.asked.asks, *(["short text"] if len(keys) <= 12 else [])}
-    return Scene(page, found, claims, filled, results, frozenset(ids[name] for name in common if name in ids))
+    return Scene(page, found, claims, filled, results)
 
 
 def _claim(page: Page, mention: Mention) -> Claim:
@@ -460,28 +442,27 @@ def _values(page: Page, mention: Mention) -> list[float]:
     return [number.value for number in near if number.start < mention.end and mention.start < number.end]
 
 
-def _is_step(page: Page, mention: Mention, results: tuple[int, int, float]) -> bool:
+def _is_step(page: Page, mention: Mention, results: tuple[int, float]) -> bool:
     """Whether a number comes before the last result and is another."""
-    is_before = mention.kind.startswith("number") and mention.end <= results[1]
-    return is_before and results[2] not in _values(page, mention)
+    is_before = mention.kind.startswith("number") and mention.end <= results[0]
+    return is_before and results[1] not in _values(page, mention)
 
 
 CHECKS: Final = words_of("checks")
 REASONS: Final = frozenset({"because", "since", ";", "but"})
 
 
-def _results(page: Page) -> tuple[int, int, float]:
-    """The word of the last number and of the last that ends a calculation, with its value; -1 without one."""
-    keys, raws, last = page.words.keys, page.words.raws, -1
+def _results(page: Page) -> tuple[int, float]:
+    """The word of the last number that ends a calculation, with its value; -1 without one."""
+    keys = page.words.keys
     for low, high in zip(reversed(page.starts), reversed(page.ends), strict=True):
         if not CHECKS.isdisjoint(keys[low : low + 4]) or not REASONS.isdisjoint(keys[low:high]):
             continue
-        for number in reversed(numbers(keys, raws, low, high)):
-            last = number.start if last < 0 else last
+        for number in reversed(numbers(keys, page.words.raws, low, high)):
             before = [key for key in keys[max(0, number.start - 2) : number.start] if key not in {"$", "€", "£", "-"}]
             if before[-1:] in (["="], [">"]) and not _is_operand(keys, number.end):
-                return last, number.start, number.value
-    return last, -1, 0.0
+                return number.start, number.value
+    return -1, 0.0
 
 
 def _is_operand(keys: list[str], end: int) -> bool:
@@ -502,7 +483,6 @@ def features(view: Scene, mention: Mention) -> set[int]:
     found = _zones(page, mention, page.sentence(mention.start), rivals)
     names = [mention.kind, *(name for name, is_so in _facts(view, mention).items() if is_so)]
     found.update(ids[name] for name in names if name in ids)
-    found |= view.common
     join(found, page.rules)
     return found
 
@@ -534,7 +514,6 @@ def _zones(page: Page, mention: Mention, sentence: int, rivals: set[int]) -> set
         if stop <= start:
             found.add(at[BEFORE if stop >= first else EARLIER])
             found.add(at[JUST_BEFORE] if stop >= max(left, first) else -1)
-            found.add(at[OPENING] if begin <= low + 3 else -1)
         elif begin >= end:
             if name == "disowns" and not rivals.isdisjoint((stop, stop + 1)):  # 'it is not Y' says no more of X
                 continue
@@ -542,7 +521,6 @@ def _zones(page: Page, mention: Mention, sentence: int, rivals: set[int]) -> set
             found.add(at[JUST_AFTER] if begin <= right and begin < last else -1)
         elif begin < start or mention.kind in SPOKEN_KINDS:  # it runs into the mention: 'based on'
             found.add(at[BEFORE])
-    found.update([zones[name][PREVIOUS] for _, _, name in page.hits(sentence - 1)])
     found.update([zones[name][NEXT] for _, _, name in page.hits(sentence + 1)])
     found.discard(-1)
     return found
@@ -553,74 +531,73 @@ TOLD: Final = frozenset({"denial", "wrong", "right", "nothing"})
 """Lists that say no more of a yes or no: they are counted in it."""
 
 OPENINGS: Final = words_of("openings") | ARTICLES
-BULLET: Final = re.compile(r"[ ]{0,3}(?:[-*+] |#|\(?(?:\d{1,2}|(?P<letter>[a-h]))[.)]\s)")
 COPULA_KEYS: Final = (["is"], ["was"], ["are"], ["were"], ["has"], ["'s"])
 JOINING: Final = frozenset({",", "and", "or", "nor", "/", "the", "a"})
 
 
 def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     """What is so of a mention: where it stands, what else is named, how it is written, what its clause says."""
-    page, side, start, end = view.page, mention.side, mention.start, mention.end
-    sentence = page.sentence(start)
-    (low, high), count, keys, text = page.bounds(sentence), len(page.starts), page.words.keys, page.words.text
+    page, side, start, end, line = view.page, mention.side, mention.start, mention.end, view.slot
+    sentence, count, keys = page.sentence(start), len(page.starts), page.words.keys
+    low, high = page.bounds(sentence)
     while mention.kind.startswith("number") and end < high and keys[end] in UNITS:
         end += 1
-    opens, closes = _is_around(keys, low, start), _is_tail(keys, end, high)
+    closes = _is_tail(keys, end, high)
     rivals = [one for one in view.mentions if one.side != side]
     near = [one for one in rivals if low <= one.start < high]
     later = [claim for one in rivals if (claim := view.claims[one]).sentence > sentence and claim.is_claim]
     turned = [one for one in later if one.turns or (one.is_after_turn and one.sentence == sentence + 2)]
-    most = max([claim.share for claim in view.claims.values()], default=0)
-    share = len({key[:ROOT] for key in keys[low:high]}.intersection(page.asked.roots))
-    places = page.words.places
-    before, after = text[: places[start][0]][-3:], text[places[end - 1][1] :][:3]
-    beside = keys[max(0, start - 2) : start] + keys[end : end + 2]
-    line = BULLET.match(text, text.rfind("\n", max(0, places[start][0] - 300), places[start][0]) + 1)
-    follows = page.hits(sentence + 1) if sentence + 1 < count and page.ends[sentence + 1] - page.starts[sentence + 1] < 8 else []
     leads = page.hits(sentence - 1) if sentence and keys[page.ends[sentence - 1] - 1] == ":" else []
-    in_slot = [one.side for one in view.mentions if view.slot is not None and view.slot[0] <= one.start < view.slot[1]]
-    return {
-        "all of the text": opens and closes and count == 1,
-        "opens its sentence": opens,
+    after = page.ends[sentence] + 1
+    is_brief = sentence + 1 < count and page.ends[sentence + 1] - after < 8
+    follows = page.hits(sentence + 1) if is_brief else []
+    first, last = page.clause(start, end, sentence)
+    hits = [(begin, stop, name) for begin, stop, name in page.hits(sentence) if stop <= start or begin >= end]
+    ahead = {name for _, stop, name in hits if first <= stop <= start}
+    behind = {name for begin, _, name in hits if begin >= end}
+    is_told = not PERSONS.isdisjoint(ahead) and not TELLING.isdisjoint(ahead)
+    is_told |= not PERSONS.isdisjoint(behind) and "reported" in behind
+    facts = {
+        "short text": len(keys) <= SHORT_TEXT,
+        "asks an opinion": page.asked.is_opinion,
+        "asks a sum": page.asked.is_sum,
+        "all of the text": count == 1 and closes and _is_around(keys, low, start),
         "ends its sentence": closes,
-        "in the first sentence": sentence == 0,
-        "in a late sentence": sentence > 2,
         "in the last sentence": sentence == count - 1,
-        "in a question": keys[high : high + 1] == ["?"] and {"not", "right"}.isdisjoint(keys[max(end, high - 2) : high]),
-        "in the slot": view.slot is not None and view.slot[0] <= start < view.slot[1],
-        "a rival in the slot": view.slot is not None and start < view.slot[0] and any(one != side for one in in_slot),
+        "in a question": keys[high : high + 1] == ["?"] and TAGS.isdisjoint(keys[max(end, high - 2) : high]),
+        "after a question": low > 0 and keys[low - 1] == "?",
+        "in the slot": line is not None and line[0] <= start < line[1],
+        "a rival in the slot": line is not None
+        and start < line[0]
+        and any(line[0] <= one.start < line[1] for one in rivals),
         "announced": any(name in {"answer", "conclude"} for _, _, name in leads),
-        "disowned at once": any(name == "disowns" and begin - page.starts[sentence + 1] < 2 for begin, _, name in follows),
+        "disowned at once": any(name == "disowns" and begin < after + 2 for begin, _, name in follows),
         "named more than once": len(view.mentions) - len(rivals) > 1,
-        "the first named": mention.kind != "part" and bool(view.mentions) and start == view.mentions[0].start,
         "a rival in an earlier sentence": any(one.end <= low for one in rivals),
         "a rival before it in its sentence": any(one.end <= start for one in near),
-        "a rival after it in its sentence": any(one.start >= end for one in near),
         "listed beside a rival": any(
             _is_joined(keys, one, mention) for one in near if not view.claims[one].is_denied
         ),
-        "another sentence shares more with the question": share < most,
-        "overturned": any(2 * claim.share > len(page.asked.roots) or (claim.share and claim.is_announced) for claim in turned),
+        "overturned": any(one.is_announced or 2 * one.share > len(page.asked.roots) for one in turned if one.share),
         "a rival stated after a turn": any(claim.turns for claim in later),
         "a rival is denied": any(view.claims[one].is_denied for one in rivals),
-        "bold": "**" in before or "__" in before,
-        "quoted": before[-1:] in {'"', "'"} and ('"' in after or "'" in after),
-        "in brackets": before[-1:] == "(",
-        "in a list": line is not None and not line["letter"],
-        "in a list of letters": line is not None and bool(line["letter"]),
-        "named with others": keys[end : end + 1] in (["and"], ["or"])
-        or keys[start - 1 : start] in (["and"], ["or"])
-        or (keys[end : end + 1] == [","] and not {"and", "or"}.isdisjoint(keys[end + 2 : end + 5])),
-        "after a question": low > 0 and keys[low - 1] == "?",
-        "one of several in its line": beside.count(",") > 1 or "or" in beside,
+        "told by others": is_told,
+        "told by others, and joined": is_told and "own" in behind,
+        "yes or no under a condition": mention.kind in SPOKEN_KINDS
+        and any(name in CONDITIONS for _, _, name in hits),
         "another's": keys[end : end + 1] == ["'s"],
         "in the question itself": page.asked.keys.issuperset(keys[start : mention.end]),
         "a short answer": sum(map(len, keys[start : mention.end])) <= 3,
-        "a longer name before": _is_name(page, start - 1, start),
-        "a longer name after": _is_name(page, end, end),
-        **_content(view, mention, end, sentence, near),
-        **(_calculated(view, mention) if mention.kind.startswith("number") else {}),
+        **_content(page, start, end, sentence),
     }
+    return {**facts, **_calculated(view, mention)} if mention.kind.startswith("number") else facts
+
+
+PERSONS: Final = frozenset({"others", "people", "according"})
+TELLING: Final = frozenset({"reported", "answer", "copula"})
+CONDITIONS: Final = frozenset({"if", "condition", "may", "unknown", "varies"})
+TAGS: Final = frozenset({"not", "right"})
+SHORT_TEXT: Final = 12
 
 
 def _is_around(keys: list[str], low: int, start: int) -> bool:
@@ -638,74 +615,32 @@ def _is_joined(keys: list[str], rival: Mention, mention: Mention) -> bool:
     return 0 < len(between) < 4 and JOINING.issuperset(between) and not is_clause
 
 
-def _stretch(page: Page, start: int, end: int, sentence: int, rivals: list[Mention]) -> tuple[int, int]:
-    """The clause of a mention, cut at the 'and' beyond which a rival is."""
-    keys, (first, last) = page.words.keys, page.clause(start, end, sentence)
-    for one in rivals:
-        if one.end <= start and "and" in keys[max(first, one.end) : start]:
-            first = max(first, start - keys[one.end : start][::-1].index("and"))
-        elif one.start >= end and "and" in keys[end : min(last, one.start)]:
-            last = min(last, end + keys[end : one.start].index("and"))
-    return first, last
-
-
-def _content(view: Scene, mention: Mention, end: int, sentence: int, near: list[Mention]) -> dict[str, bool]:
+def _content(page: Page, start: int, end: int, sentence: int) -> dict[str, bool]:
     """How a mention's clause speaks of what is asked: the words that it shares with the question, and its own."""
-    page, start = view.page, mention.start
-    keys, roots, names = page.words.keys, page.asked.roots, page.asked.names
-    first, last = _stretch(page, start, end, sentence, near)
-    theirs = 0
-    for one in near:
-        stretch = _stretch(page, one.start, one.end, sentence, [mention])
-        theirs = max(theirs, len({key[:ROOT] for key in keys[slice(*stretch)]}.intersection(roots)))
+    keys, roots = page.words.keys, page.asked.roots
+    first, last = page.clause(start, end, sentence)
     cued = {place for begin, stop, _ in page.hits(sentence) for place in range(begin, stop)}
     clause = [place for place in range(first, min(last, first + 60)) if not start <= place < end]
     shared = {key for place in clause if (key := keys[place][:ROOT]) in roots}
-    own = [
-        place
+    own = sum(
+        place not in cued and keys[place][0].isalpha() and is_informative(keys[place]) and keys[place][:ROOT] not in shared
         for place in clause
-        if place not in cued and keys[place][0].isalpha() and is_informative(keys[place]) and keys[place][:ROOT] not in shared
-    ]
-    opening = next((keys[place][:ROOT] for place in clause if place < start and is_informative(keys[place])), "")
+    )
     share = "none" if not shared else "all" if len(shared) >= len(roots) else "most" if len(shared) >= 0.6 * len(roots) else "some"
-    size = "no" if not own else "few" if len(own) < 3 else "many"
-    low, high = page.bounds(sentence)
-    is_stray = not names.issubset(key[:ROOT] for key in keys[low:high])
+    size = "no" if not own else "few" if own < 3 else "many"
     return {
         f"{share} of the question's words, {size} of its own": True,
         "all of its clause": _is_around(keys, first, start) and _is_tail(keys, end, last),
-        "its clause begins as the question does": opening in shared,
-        "a rival's clause says more of it": theirs > len(shared),
-        "its clause begins otherwise": bool(opening) and opening not in shared and any(place < start for place in own),
-        "another name than the question's": is_stray
-        and any(keys[place].isdecimal() or _is_name(page, place, place) for place in range(low, high) if not start <= place < end),
     }
 
 
-def _is_name(page: Page, place: int, beside: int) -> bool:
-    """Whether a word is a name, which no question has: a capital in the middle of a sentence, right beside a place."""
-    words, original = page.words, page.original
-    if not 0 <= place < len(words.keys) or len(original) != len(words.text):
-        return False
-    (start, end), key = words.places[place], words.keys[place]
-    if not original[start].isupper() or key in page.asked.keys or key in EMPTY_WORDS:
-        return False
-    if place < beside and original[end : words.places[beside][0]].strip(" -"):
-        return False
-    if beside and place == beside and original[words.places[place - 1][1] : start].strip(" -"):
-        return False
-    return place not in page.starts
-
-
 def _calculated(view: Scene, mention: Mention) -> dict[str, bool]:
-    """What a number is to a calculation: an operand, a result, the last one."""
+    """What a number is to a calculation."""
     keys, start, end = view.page.words.keys, mention.start, mention.end
     is_right_side = start > 1 and keys[start - 1] in OPERATORS and keys[start - 2][0].isdecimal()
-    last, result, value = view.results or (-1, -1, 0.0)
+    result, value = view.results or (-1, 0.0)
     return {
         "an operand": is_right_side or _is_operand(keys, end) or keys[end : end + 1] == ["="],
-        "the last number": start <= last < end,
-        "the last result": start <= result < end or (start <= last < end and result < start),
         "a later result": result >= end and value not in _values(view.page, mention),
     }
 
