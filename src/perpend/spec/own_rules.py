@@ -42,9 +42,7 @@ def rule_file_of(name: str) -> Path | None:
 def check_rule_file_name(path: Path) -> None:
     """SpecError for a file whose name cannot be the version of a scorer."""
     if not _NAME.fullmatch(path.name):
-        raise SpecError(
-            f"{str(path)!r:.200}: name a rule file by up to 40 letters, digits, '_' and '-', and .toml: 'mine.toml'"
-        )
+        raise SpecError(f"{path}: name a rule file by up to 40 letters, digits, '_' and '-', and .toml: 'mine.toml'")
 
 
 def rule_file_scorer(name: str) -> Scorer:
