@@ -349,30 +349,22 @@ def is_informative(key: str) -> bool:
 
 SLOT: Final = re.compile(
     r"^[ *_#>$(\[-]{0,8}(?:(?:so|thus|therefore|hence),? )?(?:(?:my|the) )?(?:final |correct |short )?"
-    r"(?:answer|verdict)[ *_]{0,4}(?:is)?[ *_]{0,4}[:=][ *_]{0,4}\n?|^[ *_]{0,4}a ?: ?|####",
+    r"(?:answer|verdict)[ *_]{0,4}(?:is)?[ *_]{0,4}[:=][ *_]{0,4}\n?|^[ *_]{0,4}a ?: ?|####|boxed\{",
     re.MULTILINE,
 )
-"""How an answer line begins."""
+"""How an answer line begins, or a box."""
+SLOT_SIGNS: Final = ("answer", "verdict", "####", "a:", "a :", "boxed{")
 
 
 def slot(words: Words) -> tuple[int, int] | None:
     """The words of the last answer line or box that is filled; None without one."""
-    text, found = words.text, (-1, -1)
-    if "answer" in text or "verdict" in text or "####" in text or "a:" in text or "a :" in text:
-        for line in SLOT.finditer(text):
-            end = text.find("\n", line.end())
-            end = len(text) if end < 0 else end
-            if text[line.end() : end].strip(" *_$#"):
-                found = line.end(), end
-    box = text.rfind("boxed{")
-    if box > found[0]:
-        depth, end = 1, box + 6
-        while end < len(text) and end < box + 200 and depth:
-            depth += {"{": 1, "}": -1}.get(text[end], 0)
-            end += 1
-        if text[box + 6 : end - 1].strip():
-            found = box + 6, end
-    if found[0] < 0:
+    text, found = words.text, None
+    for line in SLOT.finditer(text) if any(sign in text for sign in SLOT_SIGNS) else ():
+        end = text.find("\n", line.end())
+        end = len(text) if end < 0 else end
+        if text[line.end() : end].strip(" *_$#}."):
+            found = line.end(), end
+    if found is None:
         return None
     starts = [start for start, _ in words.places]
     return bisect_left(starts, found[0]), bisect_left(starts, found[1])
@@ -493,7 +485,9 @@ def join(found: set[int], known: Rules) -> None:
         found.update([both for other, both in known.pairs[one] if other in found])
 
 
-LEADS: Final = frozenset({",", ":", "=", "(", "$", "#", "definitely", "indeed", "really", "simply", "also", "actually"}) | ARTICLES
+LEADS: Final = (
+    frozenset({",", ":", "=", "(", "$", "#", "definitely", "indeed", "really", "simply", "also", "actually"}) | ARTICLES
+)
 TAILS: Final = frozenset({",", ")", ":", "$"}) | words_of("auxiliaries")
 
 
@@ -551,7 +545,7 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     after = page.ends[sentence] + 1
     is_brief = sentence + 1 < count and page.ends[sentence + 1] - after < 8
     follows = page.hits(sentence + 1) if is_brief else []
-    first, last = page.clause(start, end, sentence)
+    first, _ = page.clause(start, end, sentence)
     hits = [(begin, stop, name) for begin, stop, name in page.hits(sentence) if stop <= start or begin >= end]
     ahead = {name for _, stop, name in hits if first <= stop <= start}
     behind = {name for begin, _, name in hits if begin >= end}
@@ -575,16 +569,13 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
         "named more than once": len(view.mentions) - len(rivals) > 1,
         "a rival in an earlier sentence": any(one.end <= low for one in rivals),
         "a rival before it in its sentence": any(one.end <= start for one in near),
-        "listed beside a rival": any(
-            _is_joined(keys, one, mention) for one in near if not view.claims[one].is_denied
-        ),
+        "listed beside a rival": any(_is_joined(keys, one, mention) for one in near if not view.claims[one].is_denied),
         "overturned": any(one.is_announced or 2 * one.share > len(page.asked.roots) for one in turned if one.share),
         "a rival stated after a turn": any(claim.turns for claim in later),
         "a rival is denied": any(view.claims[one].is_denied for one in rivals),
         "told by others": is_told,
         "told by others, and joined": is_told and "own" in behind,
-        "yes or no under a condition": mention.kind in SPOKEN_KINDS
-        and any(name in CONDITIONS for _, _, name in hits),
+        "yes or no under a condition": mention.kind in SPOKEN_KINDS and any(name in CONDITIONS for _, _, name in hits),
         "another's": keys[end : end + 1] == ["'s"],
         "in the question itself": page.asked.keys.issuperset(keys[start : mention.end]),
         "a short answer": sum(map(len, keys[start : mention.end])) <= 3,
@@ -623,10 +614,21 @@ def _content(page: Page, start: int, end: int, sentence: int) -> dict[str, bool]
     clause = [place for place in range(first, min(last, first + 60)) if not start <= place < end]
     shared = {key for place in clause if (key := keys[place][:ROOT]) in roots}
     own = sum(
-        place not in cued and keys[place][0].isalpha() and is_informative(keys[place]) and keys[place][:ROOT] not in shared
+        place not in cued
+        and keys[place][0].isalpha()
+        and is_informative(keys[place])
+        and keys[place][:ROOT] not in shared
         for place in clause
     )
-    share = "none" if not shared else "all" if len(shared) >= len(roots) else "most" if len(shared) >= 0.6 * len(roots) else "some"
+    share = (
+        "none"
+        if not shared
+        else "all"
+        if len(shared) >= len(roots)
+        else "most"
+        if len(shared) >= 0.6 * len(roots)
+        else "some"
+    )
     size = "no" if not own else "few" if own < 3 else "many"
     return {
         f"{share} of the question's words, {size} of its own": True,
@@ -645,7 +647,11 @@ def _calculated(view: Scene, mention: Mention) -> dict[str, bool]:
     }
 
 
-SAID: Final = POLAR | dict.fromkeys(("yep", "yeah", "correct", "right"), True) | dict.fromkeys(("nope", "incorrect", "untrue"), False)
+SAID: Final = (
+    POLAR
+    | dict.fromkeys(("yep", "yeah", "correct", "right"), True)
+    | dict.fromkeys(("nope", "incorrect", "untrue"), False)
+)
 ALONE: Final = dict.fromkeys(listed("alone_yes"), True) | dict.fromkeys(listed("alone_no"), False)
 JUDGING: Final = frozenset({"right", "correct", "incorrect", "wrong"})
 TURNS_ROUND: Final = words_of("turns_round")
@@ -692,7 +698,9 @@ def _spoken(page: Page, sides: dict[bool, Side], place: int) -> Iterator[Mention
     if key not in {"no", "yes"}:
         first, last = page.clause(place, place + 1, sentence)
         ends = last if after in COPULAS else place
-        turns = [at for at in range(max(first, place - 7), min(ends, place + 7)) if at != place and keys[at] in TURNS_ROUND]
+        turns = [
+            at for at in range(max(first, place - 7), min(ends, place + 7)) if at != place and keys[at] in TURNS_ROUND
+        ]
         turns = [at for at in turns if keys[at] != "no" or keys[at + 1] != ","]
     side = sides.get(value == (len(turns) % 2 == 0), "other")
     yield Mention(min([place, *turns]), max([place, *turns]) + 1, side, "yes or no, denied" if turns else "yes or no")
@@ -720,7 +728,9 @@ def _restated(page: Page, sides: dict[bool, Side], sentence: int) -> Iterator[Me
     if not is_ordered or not shared or 2 * len(shared) < len(roots) - (is_pronoun and shared[-1] == roots[-1]):
         return
     cued = {place for begin, stop, _ in page.hits(sentence) for place in range(begin, stop)} | set(places)
-    own = [place for place in range(low, min(high, places[-1] + 4)) if place not in cued and is_informative(keys[place])]
+    own = [
+        place for place in range(low, min(high, places[-1] + 4)) if place not in cued and is_informative(keys[place])
+    ]
     is_other = not OTHER_TIMES.isdisjoint({*keys[low : places[-1]]} - asked.keys)
     is_less = len(shared) < len(roots) - is_pronoun and not denials
     if is_other or any(place > places[0] or is_less for place in own if place < places[-1] or is_less):

@@ -87,8 +87,8 @@ def fitted(data: CandidateTable, known: Rules, prior: Array, l2: float = 2e-4, r
     for _ in range(rounds):
         _, which = best_of(np.asarray(data.features @ weights), data)
         loss = _loss(data, which, np.array(prior), l2)
-        weights = minimize(loss, weights, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
-    return np.asarray(weights)
+        weights = np.asarray(minimize(loss, weights, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x)
+    return weights
 
 
 def _loss(data: CandidateTable, which: Numbers, prior: Array, l2: float) -> Callable[[Array], tuple[float, Array]]:
@@ -112,27 +112,22 @@ def _loss(data: CandidateTable, which: Numbers, prior: Array, l2: float) -> Call
     return loss
 
 
-LISTED: Final = re.compile(r"\[(?:cues\.)?(\w+)\]")
-FACT: Final = re.compile(r'"([^"]+)" = \["(\w+)", ([-\d.]+), [-\d.]+\]')
+HEAD: Final = re.compile(r"\[(?:cues\.)?(\w+)\]")
+WEIGHT: Final = re.compile(r'("?)([a-z ]+)\1 = -?[\d.]+')
+FACT: Final = re.compile(r'("([^"]+)" = \["\w+", [\d.]+, )-?[\d.]+')
 
 
 def written(text: str, known: Rules, weights: Array, thresholds: dict[str, float]) -> str:
     """A rule file with other weights and thresholds, all else as it is."""
-    found = {name: round(float(value), 2) + 0.0 for name, value in zip(known.names, weights, strict=True)}
-    found |= {f"threshold {name}": value for name, value in thresholds.items()}
+    found = {name: f"{value + 0.0:.2f}" for name, value in zip(known.names, weights.round(2), strict=True)}
+    found |= {f"thresholds {name}": f"{value}" for name, value in (known.thresholds | thresholds).items()}
     lines, name = [], ""
     for line in text.split("\n"):
-        head, fact = LISTED.match(line), FACT.match(line)
+        head = HEAD.match(line)
         name = head[1] if head else name
-        if line.startswith("weights = ") and name in known.zones:
-            places = {zone: found[f"{name} {zone}"] for zone in ZONES if f"{name} {zone}" in found}
-            stated = [f'"{zone}" = {value}' if " " in zone else f"{zone} = {value}" for zone, value in places.items()]
-            line = f"weights = {{ {', '.join(stated)} }}" if stated else "weights = {}"
-        elif fact is not None:
-            feature = f"silence: {fact[1]}" if name == "silence" else fact[1]
-            line = f'"{fact[1]}" = ["{fact[2]}", {fact[3]}, {found[feature]}]' + line[fact.end() :]
-        elif name == "thresholds" and " = " in line:
-            limit = line.partition(" = ")[0]
-            line = f"{limit} = {found[f'threshold {limit}']}" if limit in thresholds else line
-        lines.append(line)
+        before, kind = f"{name} ", "silence: " if name == "silence" else ""
+        if line.startswith("weights = ") or name == "thresholds":
+            lines.append(WEIGHT.sub(lambda one, of=before: f"{one[1]}{one[2]}{one[1]} = {found[of + one[2]]}", line))
+        else:
+            lines.append(FACT.sub(lambda one, of=kind: one[1] + found[of + one[2]], line))
     return "\n".join(lines)
