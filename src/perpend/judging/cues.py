@@ -371,13 +371,11 @@ def slot(words: Words) -> tuple[int, int] | None:
 
 
 class Claim(NamedTuple):
-    """How a mention is told: its sentence; whether nothing before it denies, supposes or reports it; whether it follows
-    a turn; whether it is announced; whether it is denied right before; how many of the question's words stand by."""
+    """How a mention is told: its sentence; whether it is claimed after a turn; whether it is announced as an answer, or
+    denied right before; how many of the question's words stand by."""
 
     sentence: int
-    is_claim: bool
     turns: bool
-    is_after_turn: bool
     is_announced: bool
     is_denied: bool
     share: int
@@ -416,12 +414,9 @@ def _claim(page: Page, mention: Mention) -> Claim:
     (low, high), keys = page.bounds(sentence), page.words.keys
     before = [hit for hit in page.hits(sentence) if hit[0] < mention.start]
     names = {name for _, _, name in before}
-    leads = [begin - page.starts[sentence - 1] for begin, _, name in page.hits(sentence - 1) if name == "turn"]
     return Claim(
         sentence,
-        DISCLAIMING.isdisjoint(names),
-        "turn" in names,
-        any(place < 2 for place in leads),
+        "turn" in names and DISCLAIMING.isdisjoint(names),
         "answer" in names,
         any(name == "denial" and stop + 2 >= mention.start for _, stop, name in before),
         len({key[:ROOT] for key in keys[low:high]}.intersection(page.asked.roots)),
@@ -539,8 +534,7 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     closes = _is_tail(keys, end, high)
     rivals = [one for one in view.mentions if one.side != side]
     near = [one for one in rivals if low <= one.start < high]
-    later = [claim for one in rivals if (claim := view.claims[one]).sentence > sentence and claim.is_claim]
-    turned = [one for one in later if one.turns or (one.is_after_turn and one.sentence == sentence + 2)]
+    turned = [claim for one in rivals if (claim := view.claims[one]).sentence > sentence and claim.turns]
     leads = page.hits(sentence - 1) if sentence and keys[page.ends[sentence - 1] - 1] == ":" else []
     after = page.ends[sentence] + 1
     is_brief = sentence + 1 < count and page.ends[sentence + 1] - after < 8
@@ -554,16 +548,12 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     facts = {
         "short text": len(keys) <= SHORT_TEXT,
         "asks an opinion": page.asked.is_opinion,
-        "asks a sum": page.asked.is_sum,
         "all of the text": count == 1 and closes and _is_around(keys, low, start),
         "ends its sentence": closes,
         "in the last sentence": sentence == count - 1,
         "in a question": keys[high : high + 1] == ["?"] and TAGS.isdisjoint(keys[max(end, high - 2) : high]),
         "after a question": low > 0 and keys[low - 1] == "?",
         "in the slot": line is not None and line[0] <= start < line[1],
-        "a rival in the slot": line is not None
-        and start < line[0]
-        and any(line[0] <= one.start < line[1] for one in rivals),
         "announced": any(name in {"answer", "conclude"} for _, _, name in leads),
         "disowned at once": any(name == "disowns" and begin < after + 2 for begin, _, name in follows),
         "named more than once": len(view.mentions) - len(rivals) > 1,
@@ -571,7 +561,6 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
         "a rival before it in its sentence": any(one.end <= start for one in near),
         "listed beside a rival": any(_is_joined(keys, one, mention) for one in near if not view.claims[one].is_denied),
         "overturned": any(one.is_announced or 2 * one.share > len(page.asked.roots) for one in turned if one.share),
-        "a rival stated after a turn": any(claim.turns for claim in later),
         "a rival is denied": any(view.claims[one].is_denied for one in rivals),
         "told by others": is_told,
         "told by others, and joined": is_told and "own" in behind,
@@ -606,6 +595,9 @@ def _is_joined(keys: list[str], rival: Mention, mention: Mention) -> bool:
     return 0 < len(between) < 4 and JOINING.issuperset(between) and not is_clause
 
 
+SHARES: Final = ((1.0, "all"), (0.6, "most"), (0.01, "some"), (0.0, "none"))
+
+
 def _content(page: Page, start: int, end: int, sentence: int) -> dict[str, bool]:
     """How a mention's clause speaks of what is asked: the words that it shares with the question, and its own."""
     keys, roots = page.words.keys, page.asked.roots
@@ -613,25 +605,11 @@ def _content(page: Page, start: int, end: int, sentence: int) -> dict[str, bool]
     cued = {place for begin, stop, _ in page.hits(sentence) for place in range(begin, stop)}
     clause = [place for place in range(first, min(last, first + 60)) if not start <= place < end]
     shared = {key for place in clause if (key := keys[place][:ROOT]) in roots}
-    own = sum(
-        place not in cued
-        and keys[place][0].isalpha()
-        and is_informative(keys[place])
-        and keys[place][:ROOT] not in shared
-        for place in clause
-    )
-    share = (
-        "none"
-        if not shared
-        else "all"
-        if len(shared) >= len(roots)
-        else "most"
-        if len(shared) >= 0.6 * len(roots)
-        else "some"
-    )
-    size = "no" if not own else "few" if own < 3 else "many"
+    own = [key for place in clause if place not in cued and is_informative(key := keys[place]) and key[0].isalpha()]
+    is_alone = shared.issuperset(key[:ROOT] for key in own)
+    much = next(name for least, name in SHARES if len(shared) >= least * len(roots) and (shared or not least))
     return {
-        f"{share} of the question's words, {size} of its own": True,
+        f"{much} of the question's words{'' if is_alone else ', and others'}": True,
         "all of its clause": _is_around(keys, first, start) and _is_tail(keys, end, last),
     }
 
@@ -689,10 +667,9 @@ def _spoken(page: Page, sides: dict[bool, Side], place: int) -> Iterator[Mention
     (low, high), after = page.bounds(sentence), keys[place + 1] if place + 1 < len(keys) else "."
     value = SAID.get(key)
     if value is None and high - low < 5 and (key != "not" or after in STOPS):
-        is_set_off = len(key) > 1 or len(keys) < 3 or keys[max(0, place - 1)] in {":", "("}
-        value = ALONE.get(key) if is_set_off else None
+        value = ALONE.get(key)
     is_other = (key == "no" and after not in AFTER_NO) or (key in JUDGING and after not in STOPS and after != ",")
-    if value is None or is_other or "neither" in keys[low:place]:
+    if value is None or is_other:
         return
     turns = []
     if key not in {"no", "yes"}:
@@ -701,7 +678,7 @@ def _spoken(page: Page, sides: dict[bool, Side], place: int) -> Iterator[Mention
         turns = [
             at for at in range(max(first, place - 7), min(ends, place + 7)) if at != place and keys[at] in TURNS_ROUND
         ]
-        turns = [at for at in turns if keys[at] != "no" or keys[at + 1] != ","]
+        turns = [at for at in turns if keys[at : at + 2] != ["no", ","]]
     side = sides.get(value == (len(turns) % 2 == 0), "other")
     yield Mention(min([place, *turns]), max([place, *turns]) + 1, side, "yes or no, denied" if turns else "yes or no")
 
