@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from perpend.judging.cues import ZONES, Rules
+from perpend.judging.cues import Rules
 from perpend.judging.verdict import SIDES, Evidence
 
 if TYPE_CHECKING:
@@ -83,12 +83,15 @@ def fitted(data: CandidateTable, known: Rules, prior: Array, l2: float = 2e-4, r
     from scipy.optimize import minimize
 
     bounds = [{"for": (0.0, None), "against": (None, 0.0)}.get(sign, (None, None)) for sign in known.signs]
-    weights, options = np.array(prior), {"maxiter": 400, "gtol": 1e-7}
+    weights = np.array(prior)
     for _ in range(rounds):
         _, which = best_of(np.asarray(data.features @ weights), data)
         loss = _loss(data, which, np.array(prior), l2)
-        weights = np.asarray(minimize(loss, weights, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x)
-    return weights
+        found = minimize(
+            loss, weights, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 400, "gtol": 1e-7}
+        )
+        weights = found.x
+    return np.asarray(weights)
 
 
 def _loss(data: CandidateTable, which: Numbers, prior: Array, l2: float) -> Callable[[Array], tuple[float, Array]]:
@@ -113,7 +116,7 @@ def _loss(data: CandidateTable, which: Numbers, prior: Array, l2: float) -> Call
 
 
 HEAD: Final = re.compile(r"\[(?:cues\.)?(\w+)\]")
-WEIGHT: Final = re.compile(r'("?)([a-z ]+)\1 = -?[\d.]+')
+WEIGHT: Final = re.compile(r'("?([a-z][a-z ]*[a-z])"? = )-?[\d.]+')
 FACT: Final = re.compile(r'("([^"]+)" = \["\w+", [\d.]+, )-?[\d.]+')
 
 
@@ -121,13 +124,16 @@ def written(text: str, known: Rules, weights: Array, thresholds: dict[str, float
     """A rule file with other weights and thresholds, all else as it is."""
     found = {name: f"{value + 0.0:.2f}" for name, value in zip(known.names, weights.round(2), strict=True)}
     found |= {f"thresholds {name}": f"{value}" for name, value in (known.thresholds | thresholds).items()}
-    lines, name = [], ""
+    lines, section = [], ""
     for line in text.split("\n"):
         head = HEAD.match(line)
-        name = head[1] if head else name
-        before, kind = f"{name} ", "silence: " if name == "silence" else ""
-        if line.startswith("weights = ") or name == "thresholds":
-            lines.append(WEIGHT.sub(lambda one, of=before: f"{one[1]}{one[2]}{one[1]} = {found[of + one[2]]}", line))
+        section = head[1] if head else section
+        if line.startswith("weights = ") or section == "thresholds":
+            lines.append(_filled(WEIGHT, line, f"{section} ", found))
         else:
-            lines.append(FACT.sub(lambda one, of=kind: one[1] + found[of + one[2]], line))
+            lines.append(_filled(FACT, line, "silence: " if section == "silence" else "", found))
     return "\n".join(lines)
+
+
+def _filled(pattern: re.Pattern[str], line: str, section: str, found: dict[str, str]) -> str:
+    return pattern.sub(lambda one: one[1] + found[section + one[2]], line)
