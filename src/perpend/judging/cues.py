@@ -96,6 +96,9 @@ def rules(text: str | None = None) -> Rules:
             raise DataError(f"rules: {name!r}: weight {weight!r} is not a number from -{HEAVIEST} to {HEAVIEST}")
         if weight * {"for": 1, "against": -1}.get(sign, 0) < 0:
             raise DataError(f"rules: {name!r}: weight {weight!r} has not the sign {sign!r}")
+    for name, limit in body["thresholds"].items():
+        if isinstance(limit, bool) or not 0 <= limit <= 1:
+            raise DataError(f"rules: threshold {name!r} = {limit!r} is not a number from 0 to 1")
     names, signs, strengths, numbered = zip(*features, strict=True)
     priors = [-strength if sign == "against" else strength for sign, strength in zip(signs, strengths, strict=True)]
     ids = {name: place for place, name in enumerate(names)}
