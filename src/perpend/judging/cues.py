@@ -606,15 +606,27 @@ def _content(page: Page, start: int, end: int, sentence: int) -> dict[str, bool]
     keys, roots = page.words.keys, page.asked.roots
     first, last = page.clause(start, end, sentence)
     cued = {place for begin, stop, _ in page.hits(sentence) for place in range(begin, stop)}
+    said = {name for begin, _, name in page.hits(sentence) if first <= begin < last}
     clause = [place for place in range(first, min(last, first + 60)) if not start <= place < end]
     shared = {key for place in clause if (key := keys[place][:ROOT]) in roots}
-    own = [key for place in clause if place not in cued and is_informative(key := keys[place]) and key[0].isalpha()]
+    own = [keys[place] for place in clause if place not in cued and _is_told(page, place)]
     is_alone = shared.issuperset(key[:ROOT] for key in own)
     much = next(name for least, name in SHARES if len(shared) >= least * len(roots) and (shared or not least))
     return {
         f"{much} of the question's words{'' if is_alone else ', and others'}": True,
+        "speaks of something else": not shared and not is_alone and SAYING.isdisjoint(said),
         "all of its clause": _is_around(keys, first, start) and _is_tail(keys, end, last),
     }
+
+
+def _is_told(page: Page, place: int) -> bool:
+    """Whether a word says something, and is no name."""
+    key, words, original = page.words.keys[place], page.words, page.original
+    is_name = len(original) == len(words.text) and original[words.places[place][0]].isupper()
+    return is_informative(key) and key[0].isalpha() and not is_name
+
+
+SAYING: Final = frozenset({"copula", "own", "answer", "agree", "right", "conclude", "turn"})
 
 
 def _calculated(view: Scene, mention: Mention) -> dict[str, bool]:
