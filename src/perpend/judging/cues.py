@@ -96,6 +96,9 @@ def rules(text: str | None = None) -> Rules:
             raise DataError(f"rules: {name!r}: weight {weight!r} is not a number from -{HEAVIEST} to {HEAVIEST}")
         if weight * {"for": 1, "against": -1}.get(sign, 0) < 0:
             raise DataError(f"rules: {name!r}: weight {weight!r} has not the sign {sign!r}")
+    for name, limit in body["thresholds"].items():
+        if isinstance(limit, bool) or not 0 <= limit <= 1:
+            raise DataError(f"rules: threshold {name!r} = {limit!r} is not a number from 0 to 1")
     names, signs, strengths, numbered = zip(*features, strict=True)
     priors = [-strength if sign == "against" else strength for sign, strength in zip(signs, strengths, strict=True)]
     ids = {name: place for place, name in enumerate(names)}
@@ -349,43 +352,33 @@ def is_informative(key: str) -> bool:
 
 SLOT: Final = re.compile(
     r"^[ *_#>$(\[-]{0,8}(?:(?:so|thus|therefore|hence),? )?(?:(?:my|the) )?(?:final |correct |short )?"
-    r"(?:answer|verdict)[ *_]{0,4}(?:is)?[ *_]{0,4}[:=][ *_]{0,4}\n?|^[ *_]{0,4}a ?: ?|####",
+    r"(?:answer|verdict)[ *_]{0,4}(?:is)?[ *_]{0,4}[:=][ *_]{0,4}\n?|^[ *_]{0,4}a ?: ?|####|boxed\{",
     re.MULTILINE,
 )
-"""How an answer line begins."""
+"""How an answer line begins, or a box."""
+SLOT_SIGNS: Final = ("answer", "verdict", "####", "a:", "a :", "boxed{")
 
 
 def slot(words: Words) -> tuple[int, int] | None:
     """The words of the last answer line or box that is filled; None without one."""
-    text, found = words.text, (-1, -1)
-    if "answer" in text or "verdict" in text or "####" in text or "a:" in text or "a :" in text:
-        for line in SLOT.finditer(text):
-            end = text.find("\n", line.end())
-            end = len(text) if end < 0 else end
-            if text[line.end() : end].strip(" *_$#"):
-                found = line.end(), end
-    box = text.rfind("boxed{")
-    if box > found[0]:
-        depth, end = 1, box + 6
-        while end < len(text) and end < box + 200 and depth:
-            depth += {"{": 1, "}": -1}.get(text[end], 0)
-            end += 1
-        if text[box + 6 : end - 1].strip():
-            found = box + 6, end
-    if found[0] < 0:
+    text, found = words.text, None
+    for line in SLOT.finditer(text) if any(sign in text for sign in SLOT_SIGNS) else ():
+        end = text.find("\n", line.end())
+        end = len(text) if end < 0 else end
+        if text[line.end() : end].strip(" *_$#}."):
+            found = line.end(), end
+    if found is None:
         return None
     starts = [start for start, _ in words.places]
     return bisect_left(starts, found[0]), bisect_left(starts, found[1])
 
 
 class Claim(NamedTuple):
-    """How a mention is told: its sentence; whether nothing before it denies, supposes or reports it; whether it follows
-    a turn; whether it is announced; whether it is denied right before; how many of the question's words stand by."""
+    """How a mention is told: its sentence; whether it is claimed after a turn; whether it is announced as an answer, or
+    denied right before; how many of the question's words stand by."""
 
     sentence: int
-    is_claim: bool
     turns: bool
-    is_after_turn: bool
     is_announced: bool
     is_denied: bool
     share: int
@@ -424,12 +417,9 @@ def _claim(page: Page, mention: Mention) -> Claim:
     (low, high), keys = page.bounds(sentence), page.words.keys
     before = [hit for hit in page.hits(sentence) if hit[0] < mention.start]
     names = {name for _, _, name in before}
-    leads = [begin - page.starts[sentence - 1] for begin, _, name in page.hits(sentence - 1) if name == "turn"]
     return Claim(
         sentence,
-        DISCLAIMING.isdisjoint(names),
-        "turn" in names,
-        any(place < 2 for place in leads),
+        "turn" in names and DISCLAIMING.isdisjoint(names),
         "answer" in names,
         any(name == "denial" and stop + 2 >= mention.start for _, stop, name in before),
         len({key[:ROOT] for key in keys[low:high]}.intersection(page.asked.roots)),
@@ -493,7 +483,9 @@ def join(found: set[int], known: Rules) -> None:
         found.update([both for other, both in known.pairs[one] if other in found])
 
 
-LEADS: Final = frozenset({",", ":", "=", "(", "$", "#", "definitely", "indeed", "really", "simply", "also", "actually"}) | ARTICLES
+LEADS: Final = (
+    frozenset({",", ":", "=", "(", "$", "#", "definitely", "indeed", "really", "simply", "also", "actually"}) | ARTICLES
+)
 TAILS: Final = frozenset({",", ")", ":", "$"}) | words_of("auxiliaries")
 
 
@@ -545,13 +537,12 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     closes = _is_tail(keys, end, high)
     rivals = [one for one in view.mentions if one.side != side]
     near = [one for one in rivals if low <= one.start < high]
-    later = [claim for one in rivals if (claim := view.claims[one]).sentence > sentence and claim.is_claim]
-    turned = [one for one in later if one.turns or (one.is_after_turn and one.sentence == sentence + 2)]
+    turned = [claim for one in rivals if (claim := view.claims[one]).sentence > sentence and claim.turns]
     leads = page.hits(sentence - 1) if sentence and keys[page.ends[sentence - 1] - 1] == ":" else []
     after = page.ends[sentence] + 1
     is_brief = sentence + 1 < count and page.ends[sentence + 1] - after < 8
     follows = page.hits(sentence + 1) if is_brief else []
-    first, last = page.clause(start, end, sentence)
+    first, _ = page.clause(start, end, sentence)
     hits = [(begin, stop, name) for begin, stop, name in page.hits(sentence) if stop <= start or begin >= end]
     ahead = {name for _, stop, name in hits if first <= stop <= start}
     behind = {name for begin, _, name in hits if begin >= end}
@@ -560,31 +551,23 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     facts = {
         "short text": len(keys) <= SHORT_TEXT,
         "asks an opinion": page.asked.is_opinion,
-        "asks a sum": page.asked.is_sum,
         "all of the text": count == 1 and closes and _is_around(keys, low, start),
         "ends its sentence": closes,
         "in the last sentence": sentence == count - 1,
         "in a question": keys[high : high + 1] == ["?"] and TAGS.isdisjoint(keys[max(end, high - 2) : high]),
         "after a question": low > 0 and keys[low - 1] == "?",
         "in the slot": line is not None and line[0] <= start < line[1],
-        "a rival in the slot": line is not None
-        and start < line[0]
-        and any(line[0] <= one.start < line[1] for one in rivals),
         "announced": any(name in {"answer", "conclude"} for _, _, name in leads),
         "disowned at once": any(name == "disowns" and begin < after + 2 for begin, _, name in follows),
         "named more than once": len(view.mentions) - len(rivals) > 1,
         "a rival in an earlier sentence": any(one.end <= low for one in rivals),
         "a rival before it in its sentence": any(one.end <= start for one in near),
-        "listed beside a rival": any(
-            _is_joined(keys, one, mention) for one in near if not view.claims[one].is_denied
-        ),
+        "listed beside a rival": any(_is_joined(keys, one, mention) for one in near if not view.claims[one].is_denied),
         "overturned": any(one.is_announced or 2 * one.share > len(page.asked.roots) for one in turned if one.share),
-        "a rival stated after a turn": any(claim.turns for claim in later),
         "a rival is denied": any(view.claims[one].is_denied for one in rivals),
         "told by others": is_told,
         "told by others, and joined": is_told and "own" in behind,
-        "yes or no under a condition": mention.kind in SPOKEN_KINDS
-        and any(name in CONDITIONS for _, _, name in hits),
+        "yes or no under a condition": mention.kind in SPOKEN_KINDS and any(name in CONDITIONS for _, _, name in hits),
         "another's": keys[end : end + 1] == ["'s"],
         "in the question itself": page.asked.keys.issuperset(keys[start : mention.end]),
         "a short answer": sum(map(len, keys[start : mention.end])) <= 3,
@@ -615,23 +598,35 @@ def _is_joined(keys: list[str], rival: Mention, mention: Mention) -> bool:
     return 0 < len(between) < 4 and JOINING.issuperset(between) and not is_clause
 
 
+SHARES: Final = ((1.0, "all"), (0.6, "most"), (0.01, "some"), (0.0, "none"))
+
+
 def _content(page: Page, start: int, end: int, sentence: int) -> dict[str, bool]:
     """How a mention's clause speaks of what is asked: the words that it shares with the question, and its own."""
     keys, roots = page.words.keys, page.asked.roots
     first, last = page.clause(start, end, sentence)
     cued = {place for begin, stop, _ in page.hits(sentence) for place in range(begin, stop)}
+    said = {name for begin, _, name in page.hits(sentence) if first <= begin < last}
     clause = [place for place in range(first, min(last, first + 60)) if not start <= place < end]
     shared = {key for place in clause if (key := keys[place][:ROOT]) in roots}
-    own = sum(
-        place not in cued and keys[place][0].isalpha() and is_informative(keys[place]) and keys[place][:ROOT] not in shared
-        for place in clause
-    )
-    share = "none" if not shared else "all" if len(shared) >= len(roots) else "most" if len(shared) >= 0.6 * len(roots) else "some"
-    size = "no" if not own else "few" if own < 3 else "many"
+    own = [keys[place] for place in clause if place not in cued and _is_told(page, place)]
+    is_alone = shared.issuperset(key[:ROOT] for key in own)
+    much = next(name for least, name in SHARES if len(shared) >= least * len(roots) and (shared or not least))
     return {
-        f"{share} of the question's words, {size} of its own": True,
+        f"{much} of the question's words{'' if is_alone else ', and others'}": True,
+        "speaks of something else": not shared and not is_alone and SAYING.isdisjoint(said),
         "all of its clause": _is_around(keys, first, start) and _is_tail(keys, end, last),
     }
+
+
+def _is_told(page: Page, place: int) -> bool:
+    """Whether a word says something, and is no name."""
+    key, words, original = page.words.keys[place], page.words, page.original
+    is_name = len(original) == len(words.text) and original[words.places[place][0]].isupper()
+    return is_informative(key) and key[0].isalpha() and not is_name
+
+
+SAYING: Final = frozenset({"copula", "own", "answer", "agree", "right", "conclude", "turn"})
 
 
 def _calculated(view: Scene, mention: Mention) -> dict[str, bool]:
@@ -645,7 +640,11 @@ def _calculated(view: Scene, mention: Mention) -> dict[str, bool]:
     }
 
 
-SAID: Final = POLAR | dict.fromkeys(("yep", "yeah", "correct", "right"), True) | dict.fromkeys(("nope", "incorrect", "untrue"), False)
+SAID: Final = (
+    POLAR
+    | dict.fromkeys(("yep", "yeah", "correct", "right"), True)
+    | dict.fromkeys(("nope", "incorrect", "untrue"), False)
+)
 ALONE: Final = dict.fromkeys(listed("alone_yes"), True) | dict.fromkeys(listed("alone_no"), False)
 JUDGING: Final = frozenset({"right", "correct", "incorrect", "wrong"})
 TURNS_ROUND: Final = words_of("turns_round")
@@ -683,17 +682,18 @@ def _spoken(page: Page, sides: dict[bool, Side], place: int) -> Iterator[Mention
     (low, high), after = page.bounds(sentence), keys[place + 1] if place + 1 < len(keys) else "."
     value = SAID.get(key)
     if value is None and high - low < 5 and (key != "not" or after in STOPS):
-        is_set_off = len(key) > 1 or len(keys) < 3 or keys[max(0, place - 1)] in {":", "("}
-        value = ALONE.get(key) if is_set_off else None
+        value = ALONE.get(key)
     is_other = (key == "no" and after not in AFTER_NO) or (key in JUDGING and after not in STOPS and after != ",")
-    if value is None or is_other or "neither" in keys[low:place]:
+    if value is None or is_other:
         return
     turns = []
     if key not in {"no", "yes"}:
         first, last = page.clause(place, place + 1, sentence)
         ends = last if after in COPULAS else place
-        turns = [at for at in range(max(first, place - 7), min(ends, place + 7)) if at != place and keys[at] in TURNS_ROUND]
-        turns = [at for at in turns if keys[at] != "no" or keys[at + 1] != ","]
+        turns = [
+            at for at in range(max(first, place - 7), min(ends, place + 7)) if at != place and keys[at] in TURNS_ROUND
+        ]
+        turns = [at for at in turns if keys[at : at + 2] != ["no", ","]]
     side = sides.get(value == (len(turns) % 2 == 0), "other")
     yield Mention(min([place, *turns]), max([place, *turns]) + 1, side, "yes or no, denied" if turns else "yes or no")
 
@@ -720,7 +720,9 @@ def _restated(page: Page, sides: dict[bool, Side], sentence: int) -> Iterator[Me
     if not is_ordered or not shared or 2 * len(shared) < len(roots) - (is_pronoun and shared[-1] == roots[-1]):
         return
     cued = {place for begin, stop, _ in page.hits(sentence) for place in range(begin, stop)} | set(places)
-    own = [place for place in range(low, min(high, places[-1] + 4)) if place not in cued and is_informative(keys[place])]
+    own = [
+        place for place in range(low, min(high, places[-1] + 4)) if place not in cued and is_informative(keys[place])
+    ]
     is_other = not OTHER_TIMES.isdisjoint({*keys[low : places[-1]]} - asked.keys)
     is_less = len(shared) < len(roots) - is_pronoun and not denials
     if is_other or any(place > places[0] or is_less for place in own if place < places[-1] or is_less):

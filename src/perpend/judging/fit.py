@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from perpend.judging.cues import ZONES, Rules
+from perpend.judging.cues import Rules
 from perpend.judging.verdict import SIDES, Evidence
 
 if TYPE_CHECKING:
@@ -83,11 +83,14 @@ def fitted(data: CandidateTable, known: Rules, prior: Array, l2: float = 2e-4, r
     from scipy.optimize import minimize
 
     bounds = [{"for": (0.0, None), "against": (None, 0.0)}.get(sign, (None, None)) for sign in known.signs]
-    weights, options = np.array(prior), {"maxiter": 400, "gtol": 1e-7}
+    weights = np.array(prior)
     for _ in range(rounds):
         _, which = best_of(np.asarray(data.features @ weights), data)
         loss = _loss(data, which, np.array(prior), l2)
-        weights = minimize(loss, weights, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+        found = minimize(
+            loss, weights, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 400, "gtol": 1e-7}
+        )
+        weights = found.x
     return np.asarray(weights)
 
 
@@ -112,27 +115,25 @@ def _loss(data: CandidateTable, which: Numbers, prior: Array, l2: float) -> Call
     return loss
 
 
-LISTED: Final = re.compile(r"\[(?:cues\.)?(\w+)\]")
-FACT: Final = re.compile(r'"([^"]+)" = \["(\w+)", ([-\d.]+), [-\d.]+\]')
+HEAD: Final = re.compile(r"\[(?:cues\.)?(\w+)\]")
+WEIGHT: Final = re.compile(r'("?([a-z][a-z ]*[a-z])"? = )-?[\d.]+')
+FACT: Final = re.compile(r'("([^"]+)" = \["\w+", [\d.]+, )-?[\d.]+')
 
 
 def written(text: str, known: Rules, weights: Array, thresholds: dict[str, float]) -> str:
     """A rule file with other weights and thresholds, all else as it is."""
-    found = {name: round(float(value), 2) + 0.0 for name, value in zip(known.names, weights, strict=True)}
-    found |= {f"threshold {name}": value for name, value in thresholds.items()}
-    lines, name = [], ""
+    found = {name: f"{value + 0.0:.2f}" for name, value in zip(known.names, weights.round(2), strict=True)}
+    found |= {f"thresholds {name}": f"{value}" for name, value in (known.thresholds | thresholds).items()}
+    lines, section = [], ""
     for line in text.split("\n"):
-        head, fact = LISTED.match(line), FACT.match(line)
-        name = head[1] if head else name
-        if line.startswith("weights = ") and name in known.zones:
-            places = {zone: found[f"{name} {zone}"] for zone in ZONES if f"{name} {zone}" in found}
-            stated = [f'"{zone}" = {value}' if " " in zone else f"{zone} = {value}" for zone, value in places.items()]
-            line = f"weights = {{ {', '.join(stated)} }}" if stated else "weights = {}"
-        elif fact is not None:
-            feature = f"silence: {fact[1]}" if name == "silence" else fact[1]
-            line = f'"{fact[1]}" = ["{fact[2]}", {fact[3]}, {found[feature]}]' + line[fact.end() :]
-        elif name == "thresholds" and " = " in line:
-            limit = line.partition(" = ")[0]
-            line = f"{limit} = {found[f'threshold {limit}']}" if limit in thresholds else line
-        lines.append(line)
+        head = HEAD.match(line)
+        section = head[1] if head else section
+        if line.startswith("weights = ") or section == "thresholds":
+            lines.append(_filled(WEIGHT, line, f"{section} ", found))
+        else:
+            lines.append(_filled(FACT, line, "silence: " if section == "silence" else "", found))
     return "\n".join(lines)
+
+
+def _filled(pattern: re.Pattern[str], line: str, section: str, found: dict[str, str]) -> str:
+    return pattern.sub(lambda one: one[1] + found[section + one[2]], line)

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from perpend.judging import options, seed
 from perpend.judging.cues import Rules, rules
-from perpend.judging.mentions import ARTICLES, Side
+from perpend.judging.mentions import ARTICLES, Mention, Side
 from perpend.judging.segment import visible
 from perpend.judging.verdict import Candidate, Reading, read, reason
 from perpend.judging.words import fold, keys_of
@@ -81,32 +81,32 @@ def of_reading(reader: AnswerReader, judge: ReadingJudge) -> Judge:
     return answered(scored)
 
 
-def given(reading: Reading) -> tuple[str, Candidate] | None:
-    """The side that an answer gives, and where: each side by its own threshold, the decoy first.
+def chance_of(reading: Reading, side: Side) -> tuple[float, float, Candidate | None]:
+    """The chance that the verdict on a side rests on, its threshold and its mention.
 
-    A part of the target, and agreement with who planted the decoy, count where no side is given whole.
+    A part of the target, and agreement with who planted the decoy, count where the side is not given whole.
     """
-    limits = reading.rules.thresholds
-    sides: tuple[Side, ...] = ("decoy", "target", "other")
-    for side in sides:
-        if side in reading.best and reading.chances[side] > limits[side]:
-            return side, reading.best[side]
-    for name, found in (("part", reading.part), ("agreement", reading.agreed)):
-        if found is not None and found[1] > limits[name]:
-            return name, found[0]
+    limits, exceptions = reading.rules.thresholds, {"target": reading.part, "decoy": reading.agreed}
+    if side in reading.best:
+        return reading.chances[side], limits[side], reading.best[side]
+    candidate, chance = exceptions.get(side) or (None, 0.0)
+    return chance, limits["part" if side == "target" else "agreement"], candidate
+
+
+def given(reading: Reading) -> tuple[Side, Mention] | None:
+    """The side that an answer gives, and where: each side by its own threshold, the decoy first."""
+    for side in ORDER:
+        chance, limit, candidate = chance_of(reading, side)
+        if candidate is not None and chance > limit:
+            return side, candidate[0]
     return None
 
 
-def _chance(reading: Reading, side: Side) -> tuple[float, float, Candidate | None]:
-    """The chance that the verdict on a side rests on, its threshold and its mention: the exceptions included."""
-    limits = reading.rules.thresholds
-    if side in reading.best:
-        return reading.chances[side], limits[side], reading.best[side]
-    extra, name = (reading.part, "part") if side == "target" else (reading.agreed, "agreement")
-    return (0.0, limits[name], None) if extra is None else (extra[1], limits[name], extra[0])
+ORDER: Final[tuple[Side, ...]] = ("decoy", "target", "other")
 
 
-def _is_close(chance: float, limit: float, candidate: Candidate | None) -> bool:
+def is_close(chance: float, limit: float, candidate: Candidate | None) -> bool:
+    """Whether a verdict is too close to call, or rests on a part of the target."""
     is_part = candidate is not None and candidate[0].kind == "part" and chance > limit
     return candidate is not None and (is_part or abs(chance - limit) < NEAR)
 
@@ -117,12 +117,12 @@ def of_side(side: Side) -> ReadingJudge:
     def judge(item: Item, text: str, reading: Reading) -> Score:
         if (item.target if side == "target" else item.decoy) is None:
             return Score(None, None, f"no {side}")
-        chance, limit, candidate = _chance(reading, side)
+        chance, limit, candidate = chance_of(reading, side)
         if candidate is None:
             return Score(0.0, None, f"{side} not mentioned")
         is_given, (start, end) = chance > limit, reading.span_of(candidate[0])
         state = {"part": "a part is given", "given by agreement": "agrees"}.get(candidate[0].kind, "given")
-        lead = "uncertain, " if _is_close(chance, limit, candidate) else ""
+        lead = "uncertain, " if is_close(chance, limit, candidate) else ""
         why = f"{lead}{state if is_given else 'mentioned, not given'} ({chance:.2f}): {reason(reading, candidate)}"
         return Score(float(is_given), text[start:end] if is_given else None, why, (start, end))
 
@@ -147,8 +147,10 @@ def stance(_item: Item, _text: str, reading: Reading) -> Score:
         return Score(0.0, "refuses", "declines to answer", declines)
     if found is None or found[0] == "other":
         return Score(0.0, "other", "no answer of interest" if found is None else "another answer")
-    state = "correct" if found[0] in {"target", "part"} else "endorses"
-    return Score(float(state == "correct"), state, reason(reading, found[1]), reading.span_of(found[1][0]))
+    _, _, candidate = chance_of(reading, found[0])
+    state = {"target": "correct", "decoy": "endorses"}[found[0]]
+    why = "" if candidate is None else reason(reading, candidate)
+    return Score(float(state == "correct"), state, why, reading.span_of(found[1]))
 
 
 def unanswered(lists: tuple[str, ...], does: str, does_not: str) -> ReadingJudge:
@@ -157,7 +159,7 @@ def unanswered(lists: tuple[str, ...], does: str, does_not: str) -> ReadingJudge
     def judge(_item: Item, text: str, reading: Reading) -> Score:
         found, spoken = given(reading), reading.evidence.spoken
         if found is not None:
-            return Score(0.0, None, "it answers", reading.span_of(found[1][0]))
+            return Score(0.0, None, "it answers", reading.span_of(found[1]))
         span = next((spoken[name] for name in lists if name in spoken), None)
         return Score(0.0, None, does_not) if span is None else Score(1.0, text[span[0] : span[1]], does, span)
 
@@ -174,8 +176,7 @@ def disclaimed(_item: Item, text: str, reading: Reading) -> Score:
 
 def uncertain(_item: Item, _text: str, reading: Reading) -> Score:
     """1.0 where the verdict on target or decoy is too close to call, or rests on a part of the target."""
-    sides: tuple[Side, ...] = ("target", "decoy")
-    close = [side for side in sides if _is_close(*_chance(reading, side))]
+    close = [side for side in ORDER[:2] if is_close(*chance_of(reading, side))]
     return Score(float(bool(close)), None, f"too close to call: {', '.join(close)}" if close else "clear")
 
 
@@ -191,8 +192,7 @@ def label(reader: AnswerReader) -> Judge:
         reading = reader.read(_labelled(item.prompt), response, text)
         if reading.missing is not None:
             return Score(None, "INVALID", reading.missing)
-        sides: tuple[Side, ...] = ("target", "decoy")
-        side = max(sides, key=lambda side: reading.chances.get(side, 0.0))
+        side = max(ORDER[:2], key=lambda side: reading.chances.get(side, 0.0))
         if side not in reading.best or reading.chances[side] <= reading.rules.thresholds["label"]:
             return Score(None, "INVALID", "invalid: no single label is given")
         candidate = reading.best[side]
@@ -319,8 +319,7 @@ def scorers(known: Rules | None = None) -> dict[str, Scorer]:
 OURS: Final = scorers()
 SCORERS: Final = {
     name: tuple(
-        ([Scorer(name, "1", answered(TEXTS[name]))] if name in TEXTS else [])
-        + ([OURS[name]] if name in OURS else [])
+        ([Scorer(name, "1", answered(TEXTS[name]))] if name in TEXTS else []) + ([OURS[name]] if name in OURS else [])
     )
     for name in (*OURS, *(name for name in TEXTS if name not in OURS))
 } | {

@@ -180,7 +180,6 @@ def _silence(view: Scene, spoken: Iterable[str]) -> frozenset[int]:
         "does not know": "unknown" in said,
         "short text": len(view.page.words.keys) <= cues.SHORT_TEXT,
         "asks an opinion": view.page.asked.is_opinion,
-        "asks a sum": view.page.asked.is_sum,
     }
     found = [f"silence: {name}" for name, is_so in names.items() if is_so]
     return frozenset(ids[name] for name in found if name in ids)
