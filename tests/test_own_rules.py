@@ -108,7 +108,7 @@ def test_rules_come_to_a_run_that_was_asked_and_it_resumes(here: Path) -> None:
 def test_python_takes_them_as_names_and_as_scorers(here: Path) -> None:
     items = [pp.Item("a", "What is the capital of Canada?", target="Ottawa", decoy="Toronto")]
     for name, given in (("one", "endorsed@mine.toml"), ("two", pp.scorer("endorsed@mine.toml"))):
-        task = pp.task("questions", items=items, scorers=[given, lambda item, text: len(text)])
+        task = pp.task("questions", items=items, scorers=[given, lambda item, text: float(bool(text))])
         run = pp.evaluate(task, lambda _: "Not Toronto.", name=name, quiet=True)
         assert [source.file for source in run.manifest.sources if source.kind == "rules"] == ["mine.toml"]
         assert f"endorsed@{pp.scorer('endorsed@mine.toml').version}" in run

@@ -102,7 +102,7 @@ def refused(run: pp.Run, given: Path) -> pp.PerpendError:
 
 
 def test_what_does_not_improve_is_refused_with_its_numbers(run: pp.Run, tmp_path: Path) -> None:
-    as_ours = {trial: int(value) for trial, value in enumerate(run["endorsed"].scores)}
+    as_ours = {trial: int(value) for trial, value in enumerate(run["endorsed"].scores[:])}
     error = refused(run, labels(tmp_path / "labels.jsonl", as_ours))
     assert error.exit_code == 6
     assert "no better than perpend's" in str(error)

@@ -68,7 +68,7 @@ class Fitted:
 
     def as_lines(self) -> list[str]:
         """What it came to, in sentences."""
-        lines = [f"{self.answers} labelled answers of {self.items} items; no verdict's weights saw its item."]
+        lines = [f"{self.answers} labelled answers of {self.items} items; cross-validated over items."]
         for name in self.before:
             for whose, one in (("perpend's weights", self.before[name]), ("yours", self.after[name])):
                 lines.append(f"{name} by {whose}: {', '.join(f'{key} {_shown(value)}' for key, value in one.items())}.")
