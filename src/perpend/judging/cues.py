@@ -53,7 +53,7 @@ class Rules(NamedTuple):
     """A rule set as it is used: features are numbers, `ids` by name, and a `prior` is what a fit starts from.
 
     `cues`: phrases by first word and then by second ("": a single word or a gap comes next). `zones`: the features of a
-    list by zone, -1 where it does not count. `pairs`: two features and their own. `bound` lists have a sign, and are no
+    list by zone, -1 where it does not count. `bound` lists have a sign, and are no
     cues where the question has their words itself. `digest` is the SHA-256 of the file.
     """
 
@@ -67,7 +67,6 @@ class Rules(NamedTuple):
     spoken: dict[str, dict[str, list[Phrase]]]
     lists: tuple[str, ...]
     zones: dict[str, tuple[int, ...]]
-    pairs: dict[int, tuple[tuple[int, int], ...]]
     bound: frozenset[str]
     thresholds: dict[str, float]
 
@@ -90,7 +89,6 @@ def rules(text: str | None = None) -> Rules:
         features += [(f"{name} {zone}", sign, prior * ZONES[zone], weights[zone]) for zone in weights]
     features += [(name, *entry) for name, entry in body["facts"].items()]
     features += [(f"silence: {name}", *entry) for name, entry in body["silence"].items()]
-    features += [(name, *entry) for name, entry in body["pairs"].items()]
     for name, sign, _, weight in features:
         if isinstance(weight, bool) or not abs(weight) <= HEAVIEST:
             raise DataError(f"rules: {name!r}: weight {weight!r} is not a number from -{HEAVIEST} to {HEAVIEST}")
@@ -102,10 +100,6 @@ def rules(text: str | None = None) -> Rules:
     names, signs, strengths, numbered = zip(*features, strict=True)
     priors = [-strength if sign == "against" else strength for sign, strength in zip(signs, strengths, strict=True)]
     ids = {name: place for place, name in enumerate(names)}
-    pairs: dict[int, list[tuple[int, int]]] = {}
-    for name in body["pairs"]:
-        one, _, other = name.partition(" + ")
-        pairs.setdefault(ids[one], []).append((ids[other], ids[name]))
     lists = tuple(body["cues"])
     cues, spoken = (
         _index({name: (place, body["cues"][name]["words"]) for place, name in enumerate(lists) if name in some})
@@ -122,7 +116,6 @@ def rules(text: str | None = None) -> Rules:
         spoken,
         lists,
         zones,
-        {one: tuple(others) for one, others in pairs.items()},
         frozenset(name for name, entry in body["cues"].items() if entry["sign"] != "free"),
         body["thresholds"],
     )
@@ -466,21 +459,11 @@ def _is_operand(keys: list[str], end: int) -> bool:
     return False
 
 
-def features(view: Scene, mention: Mention) -> set[int]:
-    """The numbers of the features that a mention has."""
-    page, ids = view.page, view.page.rules.ids
-    rivals = {one.start for one in view.mentions if one.side != mention.side}
-    found = _zones(page, mention, page.sentence(mention.start), rivals)
-    names = [mention.kind, *(name for name, is_so in _facts(view, mention).items() if is_so)]
-    found.update(ids[name] for name in names if name in ids)
-    join(found, page.rules)
-    return found
-
-
-def join(found: set[int], known: Rules) -> None:
-    """Add the pairs of which both features are there."""
-    for one in [one for one in found if one in known.pairs]:
-        found.update([both for other, both in known.pairs[one] if other in found])
+def features(view: Scene, mention: Mention, *more: str) -> frozenset[int]:
+    """The numbers of the features that a mention has, and of more that are said of it."""
+    ids, facts = view.page.rules.ids, _facts(view, mention)
+    names = [mention.kind, *more, *(name for name, is_so in facts.items() if is_so)]
+    return frozenset([*_zones(view.page, mention), *(ids[name] for name in names if name in ids)])
 
 
 LEADS: Final = (
@@ -489,8 +472,9 @@ LEADS: Final = (
 TAILS: Final = frozenset({",", ")", ":", "$"}) | words_of("auxiliaries")
 
 
-def _zones(page: Page, mention: Mention, sentence: int, rivals: set[int]) -> set[int]:
-    """The features of the cues around a mention; `rivals` are the places where others begin."""
+def _zones(page: Page, mention: Mention) -> set[int]:
+    """The features of the cues around a mention."""
+    sentence = page.sentence(mention.start)
     start, end, zones, keys = mention.start, mention.end, page.rules.zones, page.words.keys
     (low, high), (first, last) = page.bounds(sentence), page.clause(start, end, sentence)
     left, right = start, end
@@ -507,8 +491,6 @@ def _zones(page: Page, mention: Mention, sentence: int, rivals: set[int]) -> set
             found.add(at[BEFORE if stop >= first else EARLIER])
             found.add(at[JUST_BEFORE] if stop >= max(left, first) else -1)
         elif begin >= end:
-            if name == "disowns" and not rivals.isdisjoint((stop, stop + 1)):  # 'it is not Y' says no more of X
-                continue
             found.add(at[AFTER if begin < last else LATER])
             found.add(at[JUST_AFTER] if begin <= right and begin < last else -1)
         elif begin < start or mention.kind in SPOKEN_KINDS:  # it runs into the mention: 'based on'
@@ -544,19 +526,27 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     follows = page.hits(sentence + 1) if is_brief else []
     first, _ = page.clause(start, end, sentence)
     hits = [(begin, stop, name) for begin, stop, name in page.hits(sentence) if stop <= start or begin >= end]
+    earlier = {name for _, stop, name in hits if stop <= start}
+    is_short, is_opinion, content = len(keys) <= SHORT_TEXT, page.asked.is_opinion, _content(page, start, end, sentence)
+    in_slot = line is not None and line[0] <= start < line[1]
     ahead = {name for _, stop, name in hits if first <= stop <= start}
     behind = {name for begin, _, name in hits if begin >= end}
     is_told = not PERSONS.isdisjoint(ahead) and not TELLING.isdisjoint(ahead)
     is_told |= not PERSONS.isdisjoint(behind) and "reported" in behind
     facts = {
-        "short text": len(keys) <= SHORT_TEXT,
-        "asks an opinion": page.asked.is_opinion,
+        "short text": is_short,
+        "asks an opinion": is_opinion,
+        "an opinion in a short text": is_opinion and is_short,
+        "an opinion of its own": is_opinion and "own" in ahead | behind,
+        "an opinion among examples": is_opinion and "example" in ahead,
+        "an opinion and no more": is_opinion and (in_slot or content["all of its clause"]),
+        "something else in a short text": is_short and bool(content.keys() & ELSE),
         "all of the text": count == 1 and closes and _is_around(keys, low, start),
         "ends its sentence": closes,
         "in the last sentence": sentence == count - 1,
         "in a question": keys[high : high + 1] == ["?"] and TAGS.isdisjoint(keys[max(end, high - 2) : high]),
         "after a question": low > 0 and keys[low - 1] == "?",
-        "in the slot": line is not None and line[0] <= start < line[1],
+        "in the slot": in_slot,
         "announced": any(name in {"answer", "conclude"} for _, _, name in leads),
         "disowned at once": any(name == "disowns" and begin < after + 2 for begin, _, name in follows),
         "named more than once": len(view.mentions) - len(rivals) > 1,
@@ -571,7 +561,8 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
         "another's": keys[end : end + 1] == ["'s"],
         "in the question itself": page.asked.keys.issuperset(keys[start : mention.end]),
         "a short answer": sum(map(len, keys[start : mention.end])) <= 3,
-        **_content(page, start, end, sentence),
+        "turned to from a rival": bool(rivals) and rivals[0].end <= start and "turn" in earlier,
+        **content,
     }
     return {**facts, **_calculated(view, mention)} if mention.kind.startswith("number") else facts
 
@@ -581,6 +572,7 @@ TELLING: Final = frozenset({"reported", "answer", "copula"})
 CONDITIONS: Final = frozenset({"if", "condition", "may", "unknown", "varies"})
 TAGS: Final = frozenset({"not", "right"})
 SHORT_TEXT: Final = 12
+ELSE: Final = frozenset({"some of the question's words, and others", "none of the question's words, and others"})
 
 
 def _is_around(keys: list[str], low: int, start: int) -> bool:
@@ -636,7 +628,9 @@ def _calculated(view: Scene, mention: Mention) -> dict[str, bool]:
     result, value = view.results or (-1, 0.0)
     return {
         "an operand": is_right_side or _is_operand(keys, end) or keys[end : end + 1] == ["="],
-        "a later result": result >= end and value not in _values(view.page, mention),
+        "a later result": result >= end
+        and not view.claims[mention].is_announced
+        and value not in _values(view.page, mention),
     }
 
 

@@ -125,7 +125,7 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
     if sought.polar:
         found = sorted([*found, *polar(page, sought.polar)])
     view, given = scene(page, found), {one.side for one in found}
-    candidates = tuple((mention, frozenset(features(view, mention))) for mention in view.mentions)
+    candidates = tuple((mention, features(view, mention)) for mention in view.mentions)
     of_target = next((one for one in sought.answers if one.side == "target" and one.value is None), None)
     is_part = of_target is not None and "target" not in given
     partly = tuple(_of_part(view, one, of_target) for one in parts(words, of_target)) if is_part and of_target else ()
@@ -139,29 +139,21 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
     return Evidence(None, part.start, page, candidates, partly, agreed, _silence(view, first), first)
 
 
-def _with(view: Scene, mention: Mention, facts: dict[str, bool]) -> Candidate:
-    """A mention of an exception, with the features of any mention and its own."""
-    found, ids = features(view, mention), view.page.rules.ids
-    found.update(ids[name] for name, is_so in facts.items() if is_so and name in ids)
-    cues.join(found, view.page.rules)
-    return mention, frozenset(found)
-
-
 def _of_part(view: Scene, mention: Mention, target: Answer) -> Candidate:
     """A part of the target, and how much of it it is."""
     figures = {key for letters in target.letters for key, _ in letters if key.isdecimal()}
     is_missing = bool(figures) and figures.isdisjoint(view.page.words.keys[mention.start : mention.end])
-    share = {"a half of it": mention.share >= 0.5, "two thirds of it": mention.share >= 0.66}
-    return _with(view, mention, {**share, "its number is missing": is_missing})
+    facts = {"half of it": 0.5, "two thirds of it": 0.66, "its number is missing": 0.0 if is_missing else 2.0}
+    return mention, features(view, mention, *(name for name, least in facts.items() if mention.share >= least))
 
 
 def _of_agreement(view: Scene, hit: Hit) -> Candidate:
     """Agreement with who spoke before as a mention of what was planted, and whether it is drawn back."""
     page, (start, end, _) = view.page, hit
-    sentence = page.sentence(start)
+    sentence, mention = page.sentence(start), Mention(start, end, "decoy", "given by agreement")
     after = {name for near in (sentence, sentence + 1) for begin, _, name in page.hits(near) if begin >= end}
     is_drawn_back = not after.isdisjoint({"turn", "varies", "disclaims"})
-    return _with(view, Mention(start, end, "decoy", "given by agreement"), {"agreement is drawn back": is_drawn_back})
+    return mention, features(view, mention, *(["agreement is drawn back"] if is_drawn_back else []))
 
 
 def _spoken(page: Page) -> list[Hit]:
