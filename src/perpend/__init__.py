@@ -21,7 +21,7 @@ __version__ = VERSION
 if TYPE_CHECKING:
     from perpend._audit import audit
     from perpend._make import model, scorer, task
-    from perpend.api import analyze, compare, convert, evaluate, export, judge, merge, plan, publish, rank, score
+    from perpend.api import analyze, compare, convert, evaluate, export, fit, judge, merge, plan, publish, rank, score
     from perpend.ask.conditions import condition, template
     from perpend.ask.task import Reprompt, Task
     from perpend.errors import AuditFailure, DataError, ModelError, PerpendError, SpecError, StoreError
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "perpend._audit": "audit",
     "perpend._make": "model scorer task",
-    "perpend.api": "analyze compare convert evaluate export judge merge plan publish rank score",
+    "perpend.api": "analyze compare convert evaluate export fit judge merge plan publish rank score",
     "perpend.ask.conditions": "condition template",
     "perpend.ask.task": "Reprompt Task",
     "perpend.errors": "AuditFailure DataError ModelError PerpendError SpecError StoreError",
@@ -87,6 +87,7 @@ __all__ = [
     "ece",
     "evaluate",
     "export",
+    "fit",
     "judge",
     "merge",
     "model",

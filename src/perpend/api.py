@@ -12,7 +12,7 @@ from perpend.ask.asking import Outcome
 from perpend.ask.given import on_disk
 from perpend.ask.merging import merge as merge_shards
 from perpend.ask.runner import Keeping, evaluate_task, task_of
-from perpend.ask.task import Task, answer_key, make_model, make_task
+from perpend.ask.task import Task, answer_key, declare_scorers, make_model, make_task
 from perpend.errors import SpecError, did_you_mean
 from perpend.ledger.shards import parse_shard
 from perpend.spec.runspec import Limits, ModelSpec, RunSpec
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from perpend.measure.fitting import Fitted
     from perpend.measure.pilot import RunPlan
     from perpend.measure.run import Run
     from perpend.proof.publish import Published
@@ -130,7 +131,7 @@ def merge(
     paths = [shards] if isinstance(shards, str | Path) else shards
     directory = merge_shards(Path(run), [Path(path) for path in paths]).directory
     merged = InteractiveRun(directory, trust_code=trust_code)
-    if trust_code or not merged.manifest.sources:
+    if trust_code or not merged.manifest.python:
         score(merged)
     return merged
 
@@ -183,14 +184,36 @@ def judge(  # noqa: PLR0913  each is one flag of the verb
         )
 
 
-def score(run: Place, only: Sequence[str] = (), *, workers: int | None = None, trust_code: bool = False) -> Derived:
+def fit(runs: Place | Sequence[Place], labels: str | Path, out: str | Path) -> Fitted:
+    """Fit the weights of a rule file to labelled answers of runs, with perpend's as the prior, and write it to `out`.
+
+    `labels` is a labels.jsonl, or a table, with labels for `correct` or `endorsed`. Precision and recall are cross-
+    validated over items. Where no more verdicts are right than before it is an AuditFailure, and nothing is written.
+    """
+    from perpend.measure.fitting import fit_rules
+
+    return fit_rules([_run(run) for run in _several(runs)], Path(labels), Path(out))
+
+
+def score(
+    run: Place,
+    only: Sequence[str] = (),
+    *,
+    scorers: Sequence[str] = (),
+    workers: int | None = None,
+    trust_code: bool = False,
+) -> Derived:
     """Score every stored answer again and write metrics.json, report.md and the tables beside the run.
 
-    `only` names scorers. `workers` is the number of processes, by default that of the cores where the run is large. A
-    scorer that came from a Python file of the run itself is run only with `trust_code`.
+    `only` names scorers. `scorers`, such as 'endorsed@mine.toml', are added to those that the run declares.
+    `workers` is the number of processes, by default that of the cores where the run is large. A scorer that came from a
+    Python file of the run itself is run only with `trust_code`.
     """
     from perpend.report.derive import derive
 
+    if scorers:
+        run = run if isinstance(run, str | Path) else run.directory
+        declare_scorers(Path(run), scorers)
     opened = _run(run, trust_code=trust_code).alone()
     opened.score(only, workers=workers)
     return derive([opened], opened.directory, figures=False)
@@ -411,7 +434,7 @@ def _run_of(outcome: Outcome, task_asked: Task, name: str | None = None) -> Inte
     from perpend.measure.toolkit import toolkit_of
     from perpend.report.interactive import InteractiveRun
 
-    return InteractiveRun(outcome.directory, code=toolkit_of(task_asked, name))
+    return InteractiveRun(outcome.directory, code=toolkit_of(task_asked, name, outcome.directory))
 
 
 def _several(runs: Place | Sequence[Place]) -> Sequence[Place]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from perpend.canon import JSON, dumps, quoted
 from perpend.errors import DataError
@@ -212,7 +213,16 @@ class Scorer:
     version: str
     judge: Callable[[Item, Response], Score]
     source: str = field(default="", compare=False, repr=False)
-    """Python text that makes it again, of one that was given as a function; a run keeps it. '' for all others."""
+    """Text that makes it again, which a run keeps: Python of one that was given as a function, or a rule file.
+
+    '' for all others.
+    """
+    rule_file: str = field(default="", compare=False, repr=False)
+    """The name of the rule file whose text `source` is; '' where it is none."""
+
+
+OWN_RULES: Final = re.compile(r".+@[A-Za-z0-9][A-Za-z0-9_.-]*-[0-9a-f]{8}")
+"""The full name of a scorer by an author's own rules: name, the file's name, the first digits of its digest."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
+import re
 import time
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perpend.errors import DataError
 from perpend.judging.cues import RULES, rules
-from perpend.judging.scorers import SCORERS
-from perpend.judging.verdict import read
+from perpend.judging.fit import design, fitted, written
+from perpend.judging.scorers import SCORERS, scorers
+from perpend.judging.verdict import evidence, read
 from perpend.types import Item, Response
 
 HERE = Path(__file__).resolve().parent
@@ -244,23 +248,80 @@ def test_reading_takes_linear_time_on_hostile_text(piece: str) -> None:
     assert cost(60_000) < 40 * max(cost(6_000), 0.002)
 
 
-def test_a_strangers_rules_are_words_and_finite_weights_with_the_packaged_signs() -> None:
-    text = RULES.read_text(encoding="utf-8")
-    for broken, message in (
-        (text + '"in the slot by far" = 1.0\n', "not a feature"),
-        (text + '"agree before" = inf\n', "finite"),
-        (text.replace('"in a question" = -', '"in a question" = '), "sign"),
-        (text.replace('sign = "against"', 'sign = "for"', 1), "signs"),
-        (text.replace('"asks a sum" = "free"', '"asks a sum" = "for"'), "silence|structure"),
+PACKAGED = RULES.read_text(encoding="utf-8")
+
+
+def changed(old: str, new: str) -> str:
+    assert old in PACKAGED, old
+    return PACKAGED.replace(old, new, 1)
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (PACKAGED + "extra = 1.0\n", "packaged"),
+        (changed("[facts]", '[facts]\n"in the slot by far" = ["for", 0.0, 1.0]'), "packaged"),
+        (changed("[facts]", '[facts]\n"all of it" = [["for", 0.0, 1.0]]'), "packaged"),
+        (changed('sign = "against"', 'sign = "for"'), "packaged"),
+        (changed('"in a question" = ["against"', '"in a question" = ["free"'), "packaged"),
+        (changed('words = """', 'words = 5\nother = """'), "packaged"),
+        (re.sub(r'words = """[^"]*"""', "words = [1, 2]", PACKAGED, count=1), "packaged"),
+        (re.sub(r'"just before" = [-.0-9]+', '"just before" = 2.5', PACKAGED, count=1), "sign"),
+        (re.sub(r'"just before" = [-.0-9]+', '"just before" = nan', PACKAGED, count=1), "number"),
+        (re.sub(r'"just before" = [-.0-9]+', '"just before" = -inf', PACKAGED, count=1), "number"),
+        (re.sub(r'"just before" = [-.0-9]+', '"just before" = -1e300', PACKAGED, count=1), "number"),
+        (re.sub(r'"just before" = [-.0-9]+', f'"just before" = -{"9" * 400}', PACKAGED, count=1), "number"),
+        (re.sub(r'"just before" = [-.0-9]+', f'"just before" = {"9" * 9000}', PACKAGED, count=1), "rules"),
+        (re.sub(r'"just before" = [-.0-9]+', '"just before" = false', PACKAGED, count=1), "number"),
+        (re.sub(r'"just before" = [-.0-9]+', '"just before" = "-1"', PACKAGED, count=1), "packaged"),
+        (re.sub(r"\ntarget = [.0-9]+", "\ntarget = nan", PACKAGED), "threshold"),
+        (re.sub(r"\ntarget = [.0-9]+", "\ntarget = 7", PACKAGED), "threshold"),
+        (changed('words = """', 'words = """' + ", ".join(f"the w{place}" for place in range(5000)) + ","), "many"),
+        (changed('words = """', 'words = """' + "a .. b ... c .. d, "), "gaps"),
+        (PACKAGED + "[facts]\n", "rules"),
         ("[cues", "rules"),
-        (text + "#" * 300_000, "bytes"),
-    ):
-        with pytest.raises(DataError, match=message):
-            rules(broken)
+        ("x = " + "[" * 100_000, "rules"),
+        (PACKAGED + "\ud800", "rules"),
+        (PACKAGED + "#" * 300_000, "bytes"),
+        ("", "packaged"),
+    ],
+)
+def test_a_strangers_rules_are_words_and_finite_weights_with_the_packaged_signs(broken: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        rules(broken)
 
 
 def test_the_same_file_as_text_gives_the_same_rules() -> None:
-    assert rules(RULES.read_text(encoding="utf-8")).weights == rules().weights
+    one, other = rules(PACKAGED), rules()
+    assert one == other
+    assert one.digest == hashlib.sha256(RULES.read_bytes()).hexdigest()
+
+
+def test_a_lab_scores_by_its_own_words_and_weights() -> None:
+    own = rules(changed('words = """not, never,', 'words = """not, never, in no universe,'))
+    assert own.digest != rules().digest
+    text = Response(text="It is in no universe Bergen.")
+    assert SCORERS["endorsed"][-1].judge(FACT, text).value == 1.0
+    assert scorers(own)["endorsed"].judge(FACT, text).value == 0.0
+    assert set(scorers(own)) == {name for name, versions in SCORERS.items() if versions[-1].version == "2"}
+
+
+def test_a_rule_file_is_written_with_other_weights_and_nothing_else() -> None:
+    known = rules()
+    assert rules(written(PACKAGED, known, np.array(known.weights), {})) == known
+    text = written(PACKAGED, known, np.zeros(len(known.names)), {"decoy": 0.9})
+    own = rules(text)
+    assert set(own.weights) == {0.0}
+    assert own.thresholds == {**known.thresholds, "decoy": 0.9}
+    assert re.sub(r"-?[0-9.]+", "", text) == re.sub(r"-?[0-9.]+", "", PACKAGED)
+
+
+def test_few_labels_move_the_weights_little() -> None:
+    known = rules()
+    found = [evidence(FACT, text, None, known) for text in ("It is Oslo.", "It is not Oslo.")] * 3
+    data = design(found, [frozenset({"target"}), frozenset({"none"})] * 3, [1.0] * 6, len(known.names))
+    moved = fitted(data, known, np.array(known.weights), l2=0.05)
+    assert 0.0 < np.abs(moved - known.weights).max() < 1.0
 
 
 PIECES = st.sampled_from(

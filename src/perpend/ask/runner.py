@@ -10,11 +10,12 @@ from pathlib import Path
 
 from perpend.ask.asking import Outcome, ask_all
 from perpend.ask.conditions import first_request, template
+from perpend.ask.given import with_scorers
 from perpend.ask.guarded import Guarded
 from perpend.ask.sharding import asking_place, begin_shard, check_cut, check_unmerged, place_shard, shared_manifest
 from perpend.ask.spending import check_prices
 from perpend.ask.starting import holding, new_folders, withdrawn
-from perpend.ask.task import CODE, Planned, Task, answer_key, intent, make_model, make_task, source_texts
+from perpend.ask.task import CODE, Planned, Task, answer_key, declare, intent, make_model, make_task, source_texts
 from perpend.canon import JSON, digest_file, write_atomic
 from perpend.disk import temporary_folder
 from perpend.errors import DataError, DiskError, SpecError, StoreError, near_file
@@ -132,10 +133,10 @@ def _shard_folder(spec: RunSpec, run: Path, shard: Shard, scratch: Path | None) 
 
 
 def task_of(spec: RunSpec) -> Task:
-    """The spec's task, with its templates in place of the conditions that they name, or added."""
+    """The spec's task, with its templates in place of the conditions that they name, or added, and more scorers."""
     task = make_task(spec.task, spec.options)
     conditions = {condition.name: condition for condition in (*task.conditions, *map(template, spec.templates))}
-    return replace(task, conditions=tuple(conditions.values()))
+    return with_scorers(replace(task, conditions=tuple(conditions.values())), spec.scorers)
 
 
 def settled(spec: RunSpec, task: Task) -> RunSpec:
@@ -206,6 +207,8 @@ def _prepare(
         check_same(directory, spec, task, (model.fingerprint() for model in models))
         if part is not None and asked:
             check_unmerged(part[0], directory / "run.db")
+        if part is None:
+            declare(directory, [one for one in task.judges().values() if one.rule_file])
         return
     run, shard = part or (directory, None)
     datasets, frozen = _files(spec)

@@ -50,7 +50,7 @@ def withdrawn(directory: Path) -> Iterator[None]:
         yield
     except PerpendError:
         if is_new and not has_response(directory):
-            copies = [*(directory / CODE).glob("*.py")] if (directory / CODE).is_dir() else []
+            copies = [path for path in (directory / CODE).glob("*") if path.suffix in (".py", ".toml")]
             with suppress(OSError):
                 for path in (*copies, *(directory / name for name in _OWN)):
                     path.unlink(missing_ok=True)

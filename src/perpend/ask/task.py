@@ -4,20 +4,42 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from perpend.ask.conditions import from_params
-from perpend.canon import JSON, digest_file, open_file, portable_name
+from perpend.canon import JSON, digest_file, open_file, portable_name, write_atomic
 from perpend.errors import SpecError, StoreError, a_or_an, did_you_mean, near_file
 from perpend.inert import one_line
-from perpend.ledger.manifest import ItemsFacts, Manifest, ModelFacts, SourceFile, code_version, now, template
+from perpend.ledger.database import exclusive, refuse_linked_folders
+from perpend.ledger.manifest import (
+    RULES,
+    ItemsFacts,
+    Manifest,
+    ModelFacts,
+    SourceFile,
+    code_version,
+    now,
+    read_manifest,
+    template,
+    write_manifest,
+)
 from perpend.ledger.plan import Dataset
 from perpend.ledger.stopping import stop_facts
 from perpend.rows.mapping import NO_MAP
 from perpend.spec.model import Model
-from perpend.spec.resolve import call, factory, file_of, find_scorer, is_file, names, packaged_factory, versioned
+from perpend.spec.own_rules import versioned
+from perpend.spec.resolve import (
+    call,
+    factory,
+    file_of,
+    find_scorer,
+    is_file,
+    names,
+    packaged_factory,
+    packaged_scorer,
+)
 from perpend.spec.runspec import RunSpec, written_name
 from perpend.types import Condition, Item, Message, Response, Scorer
 
@@ -80,7 +102,8 @@ class Task:
     def judges(self, copies: Mapping[str, Path] | None = None) -> dict[str, Scorer]:
         """Its scorers by 'name@version', in their order. An unknown one, or one given twice, is an error.
 
-        Of a task that came out of a run, `copies` are the run's Python files by their names: no other file is run.
+        Beside one by an author's own rules stands the packaged one, after it: the latest of the name is ours. Of a task
+        that came out of a run, `copies` are the run's Python files by their names: no other file is run.
         """
         scorers: dict[str, Scorer] = {}
         for entry in self.scorers:
@@ -90,7 +113,7 @@ class Task:
             if full in scorers:
                 raise SpecError(f"task {self.name!r}: two scorers are {full!r}; give each version a name of its own")
             scorers[full] = scorer
-        return scorers
+        return _with_ours(scorers)
 
     def sources(self) -> list[tuple[str, Path]]:
         """(kind, file) of every Python file that the task and those of its scorers that it names came from."""
@@ -100,6 +123,18 @@ class Task:
             if path is not None:
                 files.append(("scorers", path))
         return files
+
+
+def _with_ours(scorers: Mapping[str, Scorer]) -> dict[str, Scorer]:
+    own = [scorer for scorer in scorers.values() if scorer.rule_file]
+    ours = {f"{one.name}@{one.version}": one for one in (packaged_scorer(scorer.name) for scorer in own)}
+    ordered: dict[str, Scorer] = {}
+    for full, scorer in {**scorers, **ours}.items():
+        if full in ours:
+            ordered |= {f"{one.name}@{one.version}": one for one in own if one.name == scorer.name}
+        if not scorer.rule_file:
+            ordered[full] = scorer
+    return ordered
 
 
 def _copied(name: str, copies: Mapping[str, Path]) -> str:
@@ -223,7 +258,7 @@ def source_files(spec: RunSpec, task: Task) -> list[tuple[str, Path]]:
 
 
 def source_texts(spec: RunSpec, task: Task) -> list[tuple[str, str, bytes]]:
-    """(kind, name, bytes) of every Python file that the run keeps: those that it names, then its scorers' own texts.
+    """(kind, name, bytes) of every file that the run keeps: those that it names, its scorers' own texts, rule files.
 
     Two of one name are an error.
     """
@@ -234,13 +269,54 @@ def source_texts(spec: RunSpec, task: Task) -> list[tuple[str, str, bytes]]:
     texts += [
         ("scorers", f"{portable_name(f'{entry.name}-{entry.version}')}.py", entry.source.encode())
         for entry in task.scorers
-        if isinstance(entry, Scorer) and entry.source
+        if isinstance(entry, Scorer) and entry.source and not entry.rule_file
     ]
+    texts += [(RULES, name, data) for name, data in rule_texts(task.judges().values())]
     known: dict[str, bytes] = {}
     for _, name, data in texts:
         if known.setdefault(name, data) != data:
-            raise SpecError(f"two Python files of the run are called {name!r}; give one of the scorers another name")
+            raise SpecError(f"two files of the run are called {name!r}; give one of the scorers another name")
     return texts
+
+
+def rule_texts(scorers: Iterable[Scorer]) -> list[tuple[str, bytes]]:
+    """(name, bytes) of the rule files of some scorers, each once."""
+    return list(dict.fromkeys((one.rule_file, one.source.encode()) for one in scorers if one.rule_file))
+
+
+def declare(directory: Path, added: Iterable[Scorer]) -> None:
+    """Add scorers to those that a run's manifest declares, with copies of their rule files, and ours beside them.
+
+    The questions and the answers stay as they are. A rule file of a name that the run has for another is a SpecError.
+    """
+    refuse_linked_folders(directory)
+    manifest = read_manifest(directory)
+    every = _with_ours({f"{one.name}@{one.version}": one for one in added})
+    known = {source.file: source.sha256 for source in manifest.sources}
+    new, names = [], list(manifest.scorers)
+    for file, data in rule_texts(every.values()):
+        sha256 = hashlib.sha256(data).hexdigest()
+        if known.get(file, sha256) != sha256:
+            raise SpecError(f"{directory}: keeps another {CODE}/{file}; give the new file another name")
+        if file not in known:
+            write_atomic(directory / CODE / file, data)
+            new.append(SourceFile(RULES, file, sha256))
+    for full, one in every.items():
+        if full not in names:  # before ours, which stays the last of its name and so the latest
+            before = [at for at, name in enumerate(names) if one.rule_file and name.startswith(f"{one.name}@")][-1:]
+            names.insert(before[0] if before and names[before[0]] in every else len(names), full)
+    if new or names != [*manifest.scorers]:
+        write_manifest(directory, replace(manifest, scorers=tuple(names), sources=(*manifest.sources, *new)))
+
+
+def declare_scorers(directory: Path, names: Sequence[str]) -> None:
+    """Add scorers by their names to those that a run declares; packaged ones and those of rule files."""
+    for name in names:
+        if file_of(versioned(name)[0]) is not None:
+            raise SpecError(f"{name}: a run keeps the Python that it began with; ask it again, with --model replay/RUN")
+    added = [find_scorer(name) for name in names]
+    with exclusive(directory):
+        declare(directory, added)
 
 
 def conditions_of(manifest: Manifest) -> dict[str, Condition] | str:

@@ -29,6 +29,9 @@ def _run_options(command: F) -> F:
             click.option("--items", "--subset", multiple=True, type=PATH, help="Item file, instead of the task's."),
             click.option("--map", metavar="NAME=COLUMN,…", help="Columns of the item files, or a TOML file of them."),
             click.option("--template", "templates", multiple=True, type=PATH, help="Add a condition from a TOML file."),
+            click.option(
+                "--scorers", multiple=True, metavar="NAME", help="Add a scorer: includes, endorsed@mine.toml."
+            ),
             click.option("--freeze", type=PATH, help="Refuse to start unless the items match this freeze file."),
             click.option("--name", help="Name of the run directory. [derived from the spec]"),
             click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of the task."),
@@ -279,24 +282,32 @@ def freeze(items: tuple[Path, ...], out: Path | None, check: Path | None, column
 @group.command(short_help="Score the stored answers again.")
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 @click.option("--only", multiple=True, help="Only this scorer, such as 'endorsed' or 'endorsed@1'.")
+@click.option("--scorers", multiple=True, metavar="NAME", help="Add a scorer to the run: includes, endorsed@mine.toml.")
 @click.option("--workers", type=click.IntRange(1), help="Number of processes. [number of cores]")
 @TRUST_CODE
 @AS_JSON
-def score(runs: tuple[Path, ...], only: tuple[str, ...], workers: int | None, trust_code: bool, as_json: bool) -> None:
+def score(
+    runs: tuple[Path, ...],
+    only: tuple[str, ...],
+    scorers: tuple[str, ...],
+    workers: int | None,
+    trust_code: bool,
+    as_json: bool,
+) -> None:
     """Score the stored answers again. Needs no model, no key, no network.
 
     \b
     perpend score runs/RUN
     perpend score runs/RUN --only endorsed@1
+    perpend score runs/RUN --scorers endorsed@mine.toml
     """
     from perpend.api import score as score_run
     from perpend.measure.run import Run
 
     scored: dict[str, JSON] = {}
     for directory in runs:
-        run = Run(directory, trust_code=trust_code)
-        derived = score_run(run, only, workers=workers)
-        scored[directory.as_posix()] = list(run.table.scorers)
+        derived = score_run(directory, only, scorers=scorers, workers=workers, trust_code=trust_code)
+        scored[directory.as_posix()] = list(Run(directory).table.scorers)
         if not as_json:
             print_headline(derived)
     if as_json:

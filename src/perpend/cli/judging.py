@@ -1,4 +1,4 @@
-"""Verbs about what answers say, by a model or by a person: judge, label."""
+"""Verbs about what answers say, by a model, by a person, or by rules of your own: judge, label, fit."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
+from perpend.canon import pretty
 from perpend.cli.asking import finish, print_preview
 from perpend.cli.group import AS_JSON, PATH, QUIET, group, print_fields, print_headline
+from perpend.inert import say, say_page
 
 
 @group.command(short_help="Ask a model about the stored answers of a run.")
@@ -137,3 +139,31 @@ def label(  # noqa: PLR0913, PLR0917  a verb has as many parameters as it has fl
     strata = tuple(key for key in by.split(",") if key)
     selection = Selection(sample, dict(map(key_value, where)), strata, seed)
     print_fields(session(opened, chosen, selection, name), as_json)
+
+
+@group.command(short_help="Fit scoring rules of your own to labels.")
+@click.argument("runs", nargs=-1, required=True, type=PATH)
+@click.option("--labels", required=True, type=PATH, help="Labels for correct or endorsed: a labels.jsonl, or a table.")
+@click.option("--out", required=True, type=PATH, help="Write the rule file here, such as mine.toml.")
+@AS_JSON
+def fit(runs: tuple[Path, ...], labels: Path, out: Path, as_json: bool) -> None:
+    """Fit the weights of the scoring rules to labelled answers. perpend's weights are the prior: few labels move them
+    little.
+
+    Precision and recall are cross-validated over items. Where no more verdicts are right than with perpend's weights,
+    nothing is written, and the exit code is 6.
+
+    \b
+    perpend fit runs/RUN --labels runs/RUN/labels.jsonl --out mine.toml
+    perpend score runs/OTHER --scorers endorsed@mine.toml
+    """
+    from perpend.api import fit as fit_rules
+
+    fitted = fit_rules(list(runs), labels, out)
+    if as_json:
+        say_page(pretty(fitted.as_json()))
+        return
+    for line in fitted.as_lines():
+        say(line)
+    say(f"Rules: {fitted.path.as_posix()} ({', '.join(fitted.scorers)})")
+    say(f"Use them: perpend score RUN --scorers {fitted.scorers[0].partition('@')[0]}@{fitted.path.as_posix()}")

@@ -118,7 +118,7 @@ def merge(run: Path, shards: tuple[Path, ...], no_score: bool, trust_code: bool,
 
     merged = merge_shards(run, shards)
     opened = Run(merged.directory, trust_code=trust_code)
-    needs_trust = bool(opened.manifest.sources) and not trust_code
+    needs_trust = bool(opened.manifest.python) and not trust_code
     derived = None if no_score or needs_trust or not merged.answered else score_run(opened)
     if as_json:
         say_page(pretty(merged.as_json()))

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -46,7 +46,7 @@ def design(
         listed = [(SIDES.index(mention.side), marks) for mention, marks in one.candidates]
         listed += [(0, marks) for _, marks in one.parts]
         listed += [(1, marks) for _, marks in one.agreement]
-        listed.append((3, set(one.silence)))
+        listed.append((3, one.silence))
         for which, marks in listed:
             columns += sorted(marks)
             pointers.append(len(columns))
@@ -74,18 +74,19 @@ def chances(weights: Array, data: CandidateTable) -> Array:
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 
-def fitted(data: CandidateTable, known: Rules, l2: float = 2e-4, rounds: int = 4) -> Array:
-    """The weights with the greatest marginal likelihood of what readers allow, drawn towards what a reader expects.
+def fitted(data: CandidateTable, known: Rules, prior: Array, l2: float = 2e-4, rounds: int = 4) -> Array:
+    """The weights with the greatest marginal likelihood of what readers allow, drawn towards a prior: what a reader
+    expects (`known.priors`), or weights that were fitted before (`known.weights`).
 
     The strongest mention of a side is chosen anew in each round. No weight gets the sign that its list does not have.
     """
     from scipy.optimize import minimize
 
     bounds = [{"for": (0.0, None), "against": (None, 0.0)}.get(sign, (None, None)) for sign in known.signs]
-    weights = np.array(known.expected)
+    weights = np.array(prior)
     for _ in range(rounds):
         _, which = best_of(np.asarray(data.features @ weights), data)
-        loss = _loss(data, which, np.array(known.expected), l2)
+        loss = _loss(data, which, np.array(prior), l2)
         found = minimize(
             loss, weights, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 400, "gtol": 1e-7}
         )
@@ -114,11 +115,25 @@ def _loss(data: CandidateTable, which: Numbers, prior: Array, l2: float) -> Call
     return loss
 
 
-def write(weights: Array, thresholds: dict[str, float], known: Rules, path: Path) -> None:
-    """Put weights and thresholds into a rule file, behind its lists. What is nearly nothing is left out."""
-    head = path.read_text(encoding="utf-8").partition("\n# Fitted by")[0].rstrip("\n")
-    body = ["", "# Fitted by benchmarks/judged_answers.py. What is not here weighs nothing.", "[thresholds]"]
-    body += [f"{name} = {value}" for name, value in thresholds.items()]
-    body += ["", "[weights]"]
-    body += [f'"{name}" = {value:.2f}' for name, value in zip(known.names, weights, strict=True) if abs(value) >= 0.05]
-    path.write_text(head + "\n" + "\n".join(body) + "\n", encoding="utf-8")
+HEAD: Final = re.compile(r"\[(?:cues\.)?(\w+)\]")
+WEIGHT: Final = re.compile(r'("?([a-z][a-z ]*[a-z])"? = )-?[\d.]+')
+FACT: Final = re.compile(r'("([^"]+)" = \["\w+", [\d.]+, )-?[\d.]+')
+
+
+def written(text: str, known: Rules, weights: Array, thresholds: dict[str, float]) -> str:
+    """A rule file with other weights and thresholds, all else as it is."""
+    found = {name: f"{value + 0.0:.2f}" for name, value in zip(known.names, weights.round(2), strict=True)}
+    found |= {f"thresholds {name}": f"{value}" for name, value in (known.thresholds | thresholds).items()}
+    lines, section = [], ""
+    for line in text.split("\n"):
+        head = HEAD.match(line)
+        section = head[1] if head else section
+        if line.startswith("weights = ") or section == "thresholds":
+            lines.append(_filled(WEIGHT, line, f"{section} ", found))
+        else:
+            lines.append(_filled(FACT, line, "silence: " if section == "silence" else "", found))
+    return "\n".join(lines)
+
+
+def _filled(pattern: re.Pattern[str], line: str, section: str, found: dict[str, str]) -> str:
+    return pattern.sub(lambda one: one[1] + found[section + one[2]], line)

@@ -8,18 +8,19 @@ target's own verdict, and agreement with who spoke before counts for the decoy's
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from perpend.judging import cues
-from perpend.judging.cues import Page, Rules, features, polar, question, scene
+from perpend.judging.cues import Hit, Page, Question, Rules, Scene, features, polar, question, scene
 from perpend.judging.mentions import Answer, Mention, Side, answer, mentions, parts
 from perpend.judging.segment import NOT_ENGLISH, answered, is_english
 from perpend.judging.words import Words, fold, words_of
 from perpend.types import Item
 
 Span: TypeAlias = tuple[int, int]
-Candidate: TypeAlias = tuple[Mention, set[int]]
+Candidate: TypeAlias = tuple[Mention, frozenset[int]]
 SIDES: Final[tuple[Side, ...]] = ("target", "decoy", "other")
 
 
@@ -28,27 +29,26 @@ class Wanted(NamedTuple):
 
     answers: tuple[Answer, ...]
     polar: dict[bool, Side]
-    asked: cues.Question
+    asked: Question
 
 
 class Evidence(NamedTuple):
-    """All that a verdict is made of. `missing` says why there is nothing; spans are of the completion."""
+    """All that a verdict is made of. `missing` says why there is nothing; `spoken`: the first span of each of the lists
+    that are looked for in the whole text; spans are of the completion."""
 
     missing: str | None
     start: int
     page: Page | None
     candidates: tuple[Candidate, ...] = ()
     parts: tuple[Candidate, ...] = ()
-    silence: frozenset[int] = frozenset()
     agreement: tuple[Candidate, ...] = ()
-    declines: Span | None = None
-    disclaims: Span | None = None
-    unknown: Span | None = None
+    silence: frozenset[int] = frozenset()
+    spoken: dict[str, Span] = {}  # noqa: RUF012 - never changed
 
 
 class Reading(NamedTuple):
-    """A verdict. `chances` of target, decoy, other, none; `best` mention of each side; `part`: of the target, its
-    mention and its chance; spans are of the completion, as are those of the mentions by `span_of`."""
+    """A verdict. `chances` of target, decoy, other, none; `best` mention of each side; `part` of the target and
+    `agreed`: the mention of an exception and its chance."""
 
     missing: str | None
     chances: dict[str, float]
@@ -63,31 +63,27 @@ class Reading(NamedTuple):
         return _span(self.evidence.page, self.evidence.start, mention.start, mention.end)
 
 
-def wanted(item: Item, known: Rules) -> Wanted:
+def wanted(item: Item) -> Wanted:
     """What to look for, worked out once per item."""
     target = () if item.target is None else (item.target, *item.aliases)
-    return _wanted(target, item.decoy, item.prompt, item.choices, known.names)
+    return _wanted(target, item.decoy, item.prompt, item.choices)
 
 
 @lru_cache(maxsize=1 << 13)
-def _wanted(
-    target: tuple[str, ...], decoy: str | None, prompt: str, choices: tuple[str, ...], names: tuple[str, ...]
-) -> Wanted:
-    del names
+def _wanted(target: tuple[str, ...], decoy: str | None, prompt: str, choices: tuple[str, ...]) -> Wanted:
     found: list[Answer] = []
     if target:
         found.append(answer("target", target, decoy, prompt, choices))
     if decoy is not None:
         found.append(answer("decoy", (decoy,), target[0] if target else None, prompt, choices))
     known = {fold(text).text.strip(" ().") for text in (*target, decoy or "")}
-    taken = {spelling.keys for one in found for spelling in one.spellings}
+    taken = {spelling.keys for one in found for spelling in one.spellings if spelling.keys}
     for choice in choices[:26]:
-        if fold(choice).text.strip(" ().") not in known:
-            other = answer("other", (choice,), None, prompt, choices)
-            if not any(spelling.keys in taken and spelling.keys for spelling in other.spellings):
-                found.append(other)
-    asked = question(prompt)
-    if not choices and (alternative := _alternative(prompt, target, decoy)) is not None:
+        other = answer("other", (choice,), None, prompt, choices)
+        if fold(choice).text.strip(" ().") not in known and taken.isdisjoint(one.keys for one in other.spellings):
+            found.append(other)
+    alternative = None if choices else _alternative(prompt, target, decoy)
+    if alternative is not None:
         found.append(answer("other", (alternative,), None, prompt, ()))
     values: dict[bool, Side] = {}
     for one in found:
@@ -96,7 +92,7 @@ def _wanted(
     if len(values) == 1:
         ((value, side),) = values.items()
         values[not value] = "other" if len(found) > 1 else "decoy" if side == "target" else "target"
-    return Wanted(tuple(found), values, asked)
+    return Wanted(tuple(found), values, question(prompt))
 
 
 def _alternative(prompt: str, target: tuple[str, ...], decoy: str | None) -> str | None:
@@ -104,19 +100,18 @@ def _alternative(prompt: str, target: tuple[str, ...], decoy: str | None) -> str
     if bool(target) == (decoy is not None):
         return None
     given = set(fold(target[0] if target else decoy or "").text.split())
-    text = fold(prompt[-400:]).text
-    end = text.rfind("?")
-    middle = text.rfind(" or ", 0, end)
-    if end < 0 or middle < 0:
+    asked, is_question, _ = fold(prompt[-400:]).text.rpartition("?")
+    left, is_choice, right = asked.rpartition(" or ")
+    if not is_question or not is_choice:
         return None
-    first, second = text[:middle].replace(",", " , ").replace(":", " : ").split(), text[middle + 4 : end].split()
+    first, second = left.replace(",", " , ").replace(":", " : ").split(), right.split()
     if given & set(second):
-        cut = max((place for place, word in enumerate(first) if word in _BEFORE_OPTION), default=-1)
+        cut = max((place for place, word in enumerate(first) if word in BEFORE_OPTION), default=-1)
         return " ".join(first[cut + 1 :][-4:]) or None
     return " ".join(second[:5]) if given & set(first) else None
 
 
-_BEFORE_OPTION: Final = words_of("before_option")
+BEFORE_OPTION: Final = words_of("before_option")
 
 
 def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidence:
@@ -124,92 +119,62 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
     part = answered(text, finish)
     if part.missing is not None:
         return Evidence(part.missing, part.start, None)
-    sought = wanted(item, known)
-    words = Words(part.folded.text)
-    page = Page(words, part.own, known, sought.asked.keys)
+    sought, words = wanted(item), Words(part.folded.text)
+    page = Page(words, part.own, known, sought.asked)
     found = mentions(words, sought.answers, part.own)
     if sought.polar:
-        found = sorted([*found, *polar(page, sought.asked, sought.polar)])
-    view = scene(page, sought.asked, found)
+        found = sorted([*found, *polar(page, sought.polar)])
+    view, given = scene(page, found), {one.side for one in found}
     candidates = tuple((mention, features(view, mention)) for mention in view.mentions)
-    of_target = next((one for one in sought.answers if one.side == "target"), None)
-    partly: tuple[Candidate, ...] = ()
-    if of_target is not None and of_target.value is None and not any(one.side == "target" for one in found):
-        partly = tuple((mention, _of_part(view, mention, of_target)) for mention in parts(words, of_target))
+    of_target = next((one for one in sought.answers if one.side == "target" and one.value is None), None)
+    is_part = of_target is not None and "target" not in given
+    partly = tuple(_of_part(view, one, of_target) for one in parts(words, of_target)) if is_part and of_target else ()
     spoken = _spoken(page)
-    spans = {kind: spoken[kind][0] if kind in spoken else None for kind in cues.SPOKEN}
-    silence = _silence(view, spans)
-    placed = {kind: None if hit is None else _span(page, part.start, *hit) for kind, hit in spans.items()}
     agreed: tuple[Candidate, ...] = ()
-    if item.decoy is not None and not any(one.side == "decoy" for one in found):
-        agreed = tuple(_of_agreement(view, hit) for hit in spoken.get("agree", ())[:8])
+    if item.decoy is not None and "decoy" not in given:
+        agreed = tuple(_of_agreement(view, hit) for hit in spoken if hit[2] == "agree")[:8]
     if not candidates and not partly and not agreed and not is_english(part.folded.text, part.own):
         return Evidence(NOT_ENGLISH, part.start, page)
-    return Evidence(
-        None,
-        part.start,
-        page,
-        candidates,
-        partly,
-        silence,
-        agreed,
-        placed["declines"],
-        placed["disclaims"],
-        placed["unknown"],
-    )
+    first = {name: _span(page, part.start, *place) for *place, name in reversed(spoken)}
+    return Evidence(None, part.start, page, candidates, partly, agreed, _silence(view, first), first)
 
 
-def _of_part(view: cues.Scene, mention: Mention, target: Answer) -> set[int]:
-    """The features of a part: those of any mention, and how much of the target it is."""
-    found, ids = features(view, mention), view.page.rules.ids
-    found.update(
-        ids[name] for share, name in ((0.5, "a half of it"), (0.66, "two thirds of it")) if mention.share >= share
-    )
+def _of_part(view: Scene, mention: Mention, target: Answer) -> Candidate:
+    """A part of the target, and how much of it it is."""
     figures = {key for letters in target.letters for key, _ in letters if key.isdecimal()}
-    if figures and figures.isdisjoint(view.page.words.keys[mention.start : mention.end]):
-        found.add(ids["its number is missing"])
-    cues.join(found, view.page.rules)
-    return found
+    is_missing = bool(figures) and figures.isdisjoint(view.page.words.keys[mention.start : mention.end])
+    facts = {"half of it": 0.5, "two thirds of it": 0.66, "its number is missing": 0.0 if is_missing else 2.0}
+    return mention, features(view, mention, *(name for name, least in facts.items() if mention.share >= least))
 
 
-def _spoken(page: Page) -> dict[str, list[tuple[int, int]]]:
-    """The places of the cues that are looked for in the whole text, by list."""
-    lists, keys = page.rules.lists, page.words.keys
-    firsts = page.rules.spoken
-    found: dict[str, list[tuple[int, int]]] = {}
-    for place in [place for place, key in enumerate(keys) if key in firsts][:400]:
-        following = keys[place + 1] if place + 1 < len(keys) else ""
-        for second, rest, kind in firsts[keys[place]]:
-            if second is None or following in second:
-                end = place + 1 if second is None else cues.ends(keys, place + 1, min(len(keys), place + 12), rest)
-                if end and keys[end : end + 1] not in (["but"], ["enough"]):  # 'I can't help but'
-                    found.setdefault(lists[kind], []).append((place, end))
-    return found
-
-
-def _of_agreement(view: cues.Scene, hit: tuple[int, int]) -> Candidate:
+def _of_agreement(view: Scene, hit: Hit) -> Candidate:
     """Agreement with who spoke before as a mention of what was planted, and whether it is drawn back."""
-    page, mention = view.page, Mention(hit[0], hit[1], "decoy", "given by agreement")
-    found, sentence = features(view, mention), page.sentence(hit[0])
-    near = [later for later in (sentence, sentence + 1) if later < len(page.starts)]
-    after = {page.rules.lists[kind] for later in near for begin, _, kind in page.hits(later) if begin >= hit[1]}
-    if after & {"turn", "varies", "disclaims"}:
-        found.add(page.rules.ids["agreement is drawn back"])
-    return mention, found
+    page, (start, end, _) = view.page, hit
+    sentence, mention = page.sentence(start), Mention(start, end, "decoy", "given by agreement")
+    after = {name for near in (sentence, sentence + 1) for begin, _, name in page.hits(near) if begin >= end}
+    is_drawn_back = not after.isdisjoint({"turn", "varies", "disclaims"})
+    return mention, features(view, mention, *(["agreement is drawn back"] if is_drawn_back else []))
 
 
-def _silence(view: cues.Scene, spans: dict[str, tuple[int, int] | None]) -> frozenset[int]:
+def _spoken(page: Page) -> list[Hit]:
+    """The cues that are looked for in the whole text; 'I can't help but' declines nothing."""
+    found, keys = page.found(0, len(page.words.keys), page.rules.spoken), page.words.keys
+    return [hit for hit in found if keys[hit[1] : hit[1] + 1] not in (["but"], ["enough"])]
+
+
+def _silence(view: Scene, spoken: Iterable[str]) -> frozenset[int]:
     """What speaks for no answer of interest."""
+    said, ids = set(spoken), view.page.rules.ids
     names = {
         "nothing": True,
-        "asks an opinion": view.asked.is_opinion,
-        "no single answer": spans["varies"] is not None,
-        "declines": spans["declines"] is not None,
-        "does not know": spans["unknown"] is not None,
-        "asks a sum": view.asked.is_sum,
-        "short text": len(view.page.words.keys) <= 12,
+        "no single answer": "varies" in said,
+        "declines": "declines" in said,
+        "does not know": "unknown" in said,
+        "short text": len(view.page.words.keys) <= cues.SHORT_TEXT,
+        "asks an opinion": view.page.asked.is_opinion,
     }
-    return frozenset(view.page.rules.ids["silence: " + name] for name, is_so in names.items() if is_so)
+    found = [f"silence: {name}" for name, is_so in names.items() if is_so]
+    return frozenset(ids[name] for name in found if name in ids)
 
 
 def _span(page: Page | None, start: int, first: int, last: int) -> Span:
@@ -231,30 +196,28 @@ def decide(found: Evidence, known: Rules) -> Reading:
     """The verdict that the weights make of the evidence."""
     if found.missing is not None:
         return Reading(found.missing, {}, {}, None, None, found, known)
-    weights = known.weights
     best: dict[Side, tuple[float, Candidate]] = {}
     for candidate in found.candidates:
-        z = math.fsum([weights[feature] for feature in candidate[1]])
-        side = candidate[0].side
+        z, side = _sum(known, candidate[1]), candidate[0].side
         if side not in best or z > best[side][0]:
             best[side] = z, candidate
-    silence = math.fsum([weights[feature] for feature in found.silence])
-    scores: dict[str, float] = {side: z for side, (z, _) in best.items()}
-    chances = _softmax({**scores, "none": silence})
-    part = agreed = None
-    if found.agreement:
-        z, candidate = max(
-            ((math.fsum([weights[f] for f in one[1]]), one) for one in found.agreement), key=lambda pair: pair[0]
-        )
-        agreed = candidate, _softmax({**scores, "none": silence, "agreement": z})["agreement"]
-    if found.parts and "target" not in best:
-        z, candidate = max(
-            ((math.fsum([weights[f] for f in one[1]]), one) for one in found.parts), key=lambda pair: pair[0]
-        )
-        part = candidate, _softmax({**scores, "none": silence, "part": z})["part"]
-    return Reading(
-        None, chances, {side: candidate for side, (_, candidate) in best.items()}, part, agreed, found, known
-    )
+    scores = {**{str(side): z for side, (z, _) in best.items()}, "none": _sum(known, found.silence)}
+    part = None if "target" in best else _exception(known, found.parts, scores)
+    agreed = _exception(known, found.agreement, scores)
+    strongest = {side: candidate for side, (_, candidate) in best.items()}
+    return Reading(None, _softmax(scores), strongest, part, agreed, found, known)
+
+
+def _sum(known: Rules, marks: frozenset[int]) -> float:
+    return math.fsum([known.weights[feature] for feature in marks])
+
+
+def _exception(known: Rules, some: tuple[Candidate, ...], scores: dict[str, float]) -> tuple[Candidate, float] | None:
+    """The strongest of the mentions that count by an exception, and its chance beside all others."""
+    if not some:
+        return None
+    best = max(some, key=lambda candidate: _sum(known, candidate[1]))
+    return best, _softmax({**scores, "exception": _sum(known, best[1])})["exception"]
 
 
 def _softmax(scores: dict[str, float]) -> dict[str, float]:
@@ -266,12 +229,11 @@ def _softmax(scores: dict[str, float]) -> dict[str, float]:
 
 def reason(reading: Reading, candidate: Candidate, most: int = 3) -> str:
     """The features that decided, in words, the weightiest first."""
-    rules = reading.rules
-    terms = sorted(candidate[1], key=lambda feature: -abs(rules.weights[feature]))[: most + 2]
-    names = [f"{rules.names[term]} ({rules.weights[term]:+.1f})" for term in terms if rules.weights[term]]
-    return "; ".join(names[:most])
+    weights, names = reading.rules.weights, reading.rules.names
+    terms = sorted(candidate[1], key=lambda term: (-abs(weights[term]), term))[:most]
+    return "; ".join(f"{names[term]} ({weights[term]:+.1f})" for term in terms if weights[term])
 
 
 def declines(text: str) -> bool:
     """Whether an answer declines to do what was asked."""
-    return read(Item("", ""), text, None, cues.rules()).evidence.declines is not None
+    return read(Item("", ""), text, None, cues.rules()).evidence.spoken.get("declines") is not None

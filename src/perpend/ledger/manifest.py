@@ -35,7 +35,9 @@ MANIFEST = "manifest.json"
 # What must be the same for a run to be resumed. The rest says when and with which code it was begun.
 BINDING = ("task", "items", "conditions", "reprompt", "models", "samplings", "repeats", "sources", "stop")
 _KEYS = (*BINDING, "format", "run", "created", "trials", "scorers", "datasets", "code", "import")
-_KINDS, _LONGEST_NAME = ("tasks", "scorers", "models"), 255
+RULES = "rules"
+"""The kind of source that is data: a rule file of an author's own."""
+_KINDS, _LONGEST_NAME = ("tasks", "scorers", "models", RULES), 255
 _LONGEST_HINT = 400
 
 
@@ -99,10 +101,10 @@ class ItemsFacts:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A Python file that a task, scorer or model of the run came from; a copy of it is in the run's folder `code`."""
+    """A Python file that a task, scorer or model of the run came from, or a rule file; a copy is in its folder `code`."""
 
     kind: str
-    """'tasks', 'scorers' or 'models'."""
+    """'tasks', 'scorers' or 'models' of a Python file; 'rules'."""
     file: str
     sha256: str
 
@@ -137,6 +139,11 @@ class Manifest:
     source_of_import: Mapping[str, JSON] | None = None
     created: str = ""
     code: Mapping[str, JSON] = field(default_factory=dict)
+
+    @property
+    def python(self) -> tuple[SourceFile, ...]:
+        """The sources that are code, and are run only where somebody trusts them."""
+        return tuple(source for source in self.sources if source.kind != RULES)
 
     @property
     def is_imported(self) -> bool:
@@ -200,7 +207,7 @@ class Manifest:
 
     def binding(self) -> dict[str, JSON]:
         """The part that must be the same for the run to be resumed."""
-        body = self.as_json()
+        body = replace(self, sources=self.python).as_json()  # rules of one's own may come to stored answers
         return {key: body[key] for key in BINDING}
 
 

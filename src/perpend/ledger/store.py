@@ -38,7 +38,7 @@ from perpend.ledger.planned import PlannedTrial, insert_plan
 from perpend.ledger.schema import check_schema, create_schema
 from perpend.ledger.scores import ScoredPart, larger, replace_scores, scored_parts
 from perpend.ledger.shards import Shard
-from perpend.types import Item, Response, Sampling, Score, Scorer, Spent
+from perpend.types import OWN_RULES, Item, Response, Sampling, Score, Scorer, Spent
 
 _TRIALS = (
     "SELECT t.trial, t.item, i.body, c.name, m.label, s.params, t.repeat FROM trial t JOIN item i USING (item)"
@@ -384,6 +384,10 @@ class Store:
         return conditions, models, samplings
 
     def scorers(self) -> list[tuple[str, str]]:
-        """(name, version) of every scorer that has scores here."""
+        """(name, version) of every scorer that has scores here; of a name the latest last, which no own rules are."""
         rows = self._rows("SELECT name, version FROM scorer ORDER BY name, version")
-        return [(str(name), str(version)) for name, version in rows]
+        return sorted(((str(name), str(version)) for name, version in rows), key=_latest_last)
+
+
+def _latest_last(scorer: tuple[str, str]) -> tuple[str, bool]:
+    return scorer[0], OWN_RULES.fullmatch("@".join(scorer)) is None

@@ -133,6 +133,8 @@ def _judge_there(judges: Judges, part: ToJudge) -> list[tuple[Verdict, ...]]:
 
 def is_packaged(scorer: Scorer) -> bool:
     """Whether a scorer is one of perpend's own, which read of a response its text, error, likelihoods and finish."""
+    if scorer.rule_file:  # ours, by other weights; a run that names it keeps the file
+        return True
     try:
         return packaged_scorer(f"{scorer.name}@{scorer.version}") is scorer
     except SpecError:

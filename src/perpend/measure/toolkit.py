@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from perpend.ask.task import CODE, Reprompt, Task, make_task, packaged_task, trusted_files
 from perpend.canon import digest
 from perpend.errors import PerpendError, SpecError
-from perpend.ledger.manifest import Manifest
+from perpend.ledger.manifest import RULES, Manifest, read_manifest
+from perpend.spec.own_rules import rule_file_of, rule_file_scorers
 from perpend.spec.resolve import find_scorer, is_file, module_from_file, module_of, names, packaged_scorer
-from perpend.types import Scorer
+from perpend.types import OWN_RULES, Scorer
 
 if TYPE_CHECKING:
     from perpend.measure.study import Study
@@ -38,23 +39,30 @@ class Toolkit:
     def scorer(self, name: str) -> Scorer:
         """The scorer of that name: one of the run's, else a packaged one, else a file that the user names.
 
-        A name with a version is one out of a ledger, which never names a file.
+        A name with a version is one out of a ledger, which never names a file. 'endorsed@mine.toml' is the run's own.
         """
         if name in self.scorers:
             return self.scorers[name]
         if f"scorer {name}" in self.missing:
             raise SpecError(f"scorer {name!r}: {self.missing[f'scorer {name}']}")
+        if (path := rule_file_of(name)) is not None:
+            for scorer in self.scorers.values():
+                if (scorer.name, scorer.rule_file) == (name.partition("@")[0], path.name):
+                    return scorer
+            raise SpecError(f"scorer {name!r}: the run has none of such a file; add it with --scorers {name}")
         return find_scorer(name) if is_file(name) and "@" not in name else packaged_scorer(name)
 
 
-def toolkit_of(task: Task, name: str | None = None) -> Toolkit:
-    """The toolkit of a task at hand; `name` is what the user called it.
+def toolkit_of(task: Task, name: str | None = None, directory: Path | None = None) -> Toolkit:
+    """The toolkit of a task at hand, and of the rule files in its run's directory; `name` is what the user called it.
 
     Only a file, which travels with the run, or a packaged or installed task brings a study: a reader finds no other.
     """
     called = str(task.source) if task.source is not None else name or task.name
     is_found = task.source is not None or called in names("tasks")
-    return Toolkit(task.judges(), _study(called) if is_found else None, task)
+    own_rules = {} if directory is None else _own_rules(read_manifest(directory), directory)[0]
+    scorers = {**own_rules, **task.judges()}
+    return Toolkit(scorers, _study(called) if is_found else None, task)
 
 
 def toolkit(manifest: Manifest, directory: Path, *, trust_code: bool = False) -> Toolkit:
@@ -85,8 +93,13 @@ def toolkit(manifest: Manifest, directory: Path, *, trust_code: bool = False) ->
         if source.kind == "scorers" and source.file in files:
             versions = getattr(module_from_file(files[source.file]), "VERSIONS", ())
             scorers |= {f"{scorer.name}@{scorer.version}": scorer for scorer in versions}
+    own_rules, broken = _own_rules(manifest, directory)
+    scorers |= own_rules
     for name in manifest.scorers:
         if name in scorers:
+            continue
+        if OWN_RULES.fullmatch(name) and broken:
+            missing[f"scorer {name}"] = broken
             continue
         try:
             scorers[name] = packaged_scorer(name)
@@ -107,6 +120,22 @@ def reprompt_of(manifest: Manifest, code: Toolkit) -> tuple[Reprompt | None, str
     if reprompt is None or digest(dict(reprompt.params)) != declared.sha256:
         return None, "second turns: this code puts them in other words"
     return reprompt, ""
+
+
+def _own_rules(manifest: Manifest, directory: Path) -> tuple[dict[str, Scorer], str]:
+    """The scorers of a run's rule files, which are data and so read whoever wrote them; and why some cannot be had."""
+    scorers: dict[str, Scorer] = {}
+    broken = ""
+    for source in manifest.sources:
+        if source.kind == RULES:
+            try:
+                path = directory / CODE / source.file
+                made = rule_file_scorers(path, sha256=source.sha256, within=directory)
+            except SpecError as error:
+                broken = str(error)
+            else:
+                scorers |= {f"{scorer.name}@{scorer.version}": scorer for scorer in made.values()}
+    return scorers, broken
 
 
 def _study(name: str) -> Study | None:

@@ -24,6 +24,7 @@ from perpend.ledger.store import Store
 from perpend.measure.run import Run
 from perpend.measure.study import read_metrics
 from perpend.proof.rendered import RenderedAgain, rendered_again
+from perpend.types import OWN_RULES
 
 COVERAGE_LEAST = 0.95
 """Answered trials / planned trials. What failed for good is no answer."""
@@ -217,7 +218,7 @@ def _scores(run: Run, counts: Counts, scored: Mapping[str, ScoreCounts]) -> Gate
         if scored[name].trials != counts.asked:
             return Gate("scores", False, f"{name}: {scored[name].trials} scores, {counts.asked} trials were asked")
         lacking = run.code.missing.get(f"scorer {name}")
-        if lacking is not None and not run.manifest.sources:
+        if lacking is not None and (OWN_RULES.fullmatch(name) or not run.manifest.python):
             return Gate("scores", False, f"{name}: this code cannot score it again: {lacking}")
     return Gate("scores", True, f"{len(declared)} scorers, {counts.asked} scores each")
 

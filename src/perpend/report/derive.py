@@ -50,6 +50,7 @@ from perpend.measure.study import (
 from perpend.measure.table import Table
 from perpend.report import answer
 from perpend.report.calibrated import believed
+from perpend.report.own_rules import with_own_rules
 from perpend.report.repeated import with_repeats
 from perpend.report.stopped import with_looks
 from perpend.report.style import save_all
@@ -340,8 +341,8 @@ def _stated_there(directory: Path) -> list[Metric]:
 
 
 def whole_report(study: Study, numbers: Numbers, *, figures: bool = True) -> Report:
-    """What a study says of the numbers, with what labels, judges, repeats and looks say of them."""
-    report = believed(study.report(numbers, figures=figures), numbers)
+    """What a study says of the numbers, with what labels, judges, own rules, repeats and looks say of them."""
+    report = with_own_rules(believed(study.report(numbers, figures=figures), numbers), numbers)
     return with_looks(with_repeats(report, numbers), numbers)
 
 

@@ -21,6 +21,7 @@ from perpend.canon import read_text
 from perpend.errors import SpecError, did_you_mean, near_file
 from perpend.judging.scorers import SCORERS
 from perpend.spec.function import OwnCode
+from perpend.spec.own_rules import rule_file_of, rule_file_scorer, versioned
 from perpend.types import Scorer
 
 Kind: TypeAlias = Literal["tasks", "models", "scorers"]
@@ -127,17 +128,13 @@ def _callable(kind: Kind, name: str, maker: object) -> Callable[..., object]:
     return maker
 
 
-def versioned(name: str) -> tuple[str, str]:
-    """A scorer's name without its version, and the version, empty where it has none: 'brief.py@2' is ('brief.py', '2').
-
-    An '@' in the name of a folder is part of the name.
-    """
-    stem, mark, version = name.rpartition("@")
-    return (stem, version) if mark and "/" not in version else (name, "")
-
-
 def find_scorer(name: str) -> Scorer:
-    """The scorer that a user names: 'correct' is its latest version, 'correct@1' that one, 'brief.py' one of a file."""
+    """The scorer that a user names: 'correct' is its latest version, 'correct@1' that one, 'brief.py' one of a file.
+
+    'endorsed@mine.toml' is one by a rule file.
+    """
+    if rule_file_of(name) is not None:
+        return rule_file_scorer(name)
     stem, version = versioned(name)
     return _of_version(name, version, attribute("scorers", stem, "VERSIONS"))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from perpend.canon import JSON, digest, portable_name
 from perpend.errors import SpecError, did_you_mean
 from perpend.rows.mapping import flat_map, parse_map
+from perpend.spec.own_rules import rule_file_of, versioned
 from perpend.spec.stopping import StopSpec, check_single, stop_spec
 from perpend.toml import parse_toml, read_toml
 from perpend.types import Sampling
@@ -21,6 +22,7 @@ _KEYS = (
     "items",
     "map",
     "templates",
+    "scorers",
     "freeze",
     "name",
     "options",
@@ -134,6 +136,8 @@ class RunSpec:
     """Which column of the item files means what (`map` in run.toml); empty where they have an item's own names."""
     templates: tuple[Path, ...] = ()
     """Condition files: one of the name of a task's condition takes its place, another is added."""
+    scorers: tuple[str, ...] = ()
+    """Added to the task's own: 'includes', 'endorsed@mine.toml', 'brief.py'. No part of the question."""
     freeze: Path | None = None
     name: str | None = None
     options: Mapping[str, JSON] = field(default_factory=dict)
@@ -239,6 +243,7 @@ def parse_spec(body: Mapping[str, object], *, folder: Path, where: str) -> RunSp
         items=tuple(folder / _string(entry, "items", where) for entry in _listed(body.get("items", []))),
         fields=_fields(body.get("map"), folder, where),
         templates=tuple(folder / _string(entry, "templates", where) for entry in _listed(body.get("templates", []))),
+        scorers=tuple(_scorer(entry, folder, where) for entry in _listed(body.get("scorers", []))),
         freeze=None if frozen is None else folder / _string(frozen, "freeze", where),
         name=None if name is None else _string(name, "name", where),
         options={key: _json(value, f"{where}: [options] {key}") for key, value in options.items()},
@@ -253,6 +258,15 @@ def parse_spec(body: Mapping[str, object], *, folder: Path, where: str) -> RunSp
         ),
         stop=stop_spec(body.get("stop_when"), body.get("look_every"), where),
     )
+
+
+def _scorer(entry: object, folder: Path, where: str) -> str:
+    """A scorer's name, with the file that it names in the folder of run.toml."""
+    name = _string(entry, "scorers", where)
+    path, (stem, _) = rule_file_of(name), versioned(name)
+    if path is not None:
+        return f"{name.partition('@')[0]}@{folder / path}"
+    return f"{folder / stem}{name[len(stem) :]}" if stem.endswith(".py") else name
 
 
 def _fields(value: object, folder: Path, where: str) -> dict[str, str]:
@@ -376,6 +390,9 @@ def spec_with_flags(path: Path | None, flags: Mapping[str, object]) -> RunSpec:
     body |= {key: given[key] for key in _PLAINLY_GIVEN if key in given}
     for key in ("items", "templates"):
         body |= {key: [_from_here(entry, path) for entry in _texts(given[key])]} if key in given else {}
+    if "scorers" in given:
+        here = Path() if path is None else Path().absolute()
+        body["scorers"] = [_scorer(entry, here, COMMAND_LINE) for entry in _texts(given["scorers"])]
     body |= {"map": parse_map(str(given["map"]))} if "map" in given else {}
     body |= {"freeze": _from_here(str(given["freeze"]), path)} if "freeze" in given else {}
     temperatures = given.get("temperature")

@@ -32,7 +32,7 @@ from perpend.measure.toolkit import reprompt_of
 from perpend.proof.audit.checks import Check, Sample, well_formed, where
 from perpend.proof.audit.scores import ScoredAgain
 from perpend.proof.rendered import RenderedAgain
-from perpend.types import Condition, Item, Response, Scorer
+from perpend.types import OWN_RULES, Condition, Item, Response, Scorer
 
 RESPONSES = "no response is missing or too many"
 SECOND = "second turns were asked"
@@ -188,7 +188,8 @@ def _instruments(one: Job) -> Instruments:
         try:
             scorers.append((name, code.scorer(name)))
         except SpecError as error:
-            excused = bool(manifest.sources) and not one.trust_code and f"scorer {name}" in code.missing
+            is_code = bool(manifest.python) and not OWN_RULES.fullmatch(name)
+            excused = is_code and not one.trust_code and f"scorer {name}" in code.missing
             (missing if excused else unknown)[name] = code.missing[f"scorer {name}"] if excused else str(error)
     return Instruments(
         conditions=conditions,

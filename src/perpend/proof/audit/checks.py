@@ -116,6 +116,8 @@ class Audit:
     """The gates that failed and that the publisher accepted, with his reasons."""
     content: str = ""
     """The content digest of its run; empty where it could not be read."""
+    own_rules: Sequence[str] = ()
+    """What is said of verdicts by an author's own rules, with perpend's beside them."""
     refused: FormatError | None = None
     """Why nothing was compared, where another version of perpend wrote it."""
 
@@ -159,6 +161,7 @@ class Audit:
             "not_recomputed": list(self.not_recomputed),
             "accepted": dict(self.accepted),
             "content_sha256": self.content or None,
+            "own_rules": list(self.own_rules),
             "checks": [check.as_json() for check in self.checks],
             "labels": [judged.as_json() for judged in self.labels],
         }
@@ -182,6 +185,7 @@ def as_table(audits: Iterable[Audit]) -> str:
         lines.append(one_line(f"{outcome.name}: {outcome.verdict}"))
         if outcome.content:
             lines.append(f"  content digest {outcome.content}")
+        lines += [f"  {one_line(sentence)}" for sentence in outcome.own_rules]
         for check in outcome.checks:
             verdict = f"{check.differ} differ" if check.differ else "ok" if check.checked else "not checked"
             lines.append(f"  {one_line(check.name):<42} {check.checked:>9} checked   {verdict}")

@@ -143,12 +143,12 @@ def _task(run: Run) -> Check:
     return check
 
 
-_KINDS = {"tasks": 0, "scorers": 1, "models": 2}
+_KINDS = {"tasks": 0, "scorers": 1, "models": 2, "rules": 3}
 """The kinds of source file, in the order in which a run lists them."""
 
 
 def _sources(manifest: Manifest, stored: Path, *, published: bool) -> Check:
-    """The run's own Python files are there, with the digests of the manifest, and no other file beside them."""
+    """The run's own Python and rule files are there, with the manifest's digests, and no other file beside them."""
     check = Check("code is that of the manifest")
     stated = {source.file: source.sha256 for source in manifest.sources}
     folder = stored / CODE

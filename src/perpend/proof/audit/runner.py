@@ -28,8 +28,10 @@ from perpend.measure.run import Run
 from perpend.measure.stopped import cautioned, stop_metrics
 from perpend.measure.study import (
     METRICS,
+    Numbers,
     Study,
     metrics_text,
+    numbers_of,
     read_metrics,
     reference_labels_of,
     stored_labels_of,
@@ -58,6 +60,7 @@ from perpend.proof.audit.trees import NOT_THERE, Trees, as_json, beside, compare
 from perpend.proof.closing import close_report
 from perpend.proof.pages import PAGE, PAGE_DATA, PageMaker
 from perpend.report.derive import FIGURES, REPORT, TABLES, derive, drawn_in, stated_metrics
+from perpend.report.own_rules import own_rules_lines
 
 if TYPE_CHECKING:
     from perpend.proof.claims import Verdict
@@ -247,6 +250,7 @@ def _audit(place: AuditPlace, options: Options, others: tuple[Path, ...] = ()) -
         metadata=options.metadata,
         accepted=ledger.accepted,
         content=ledger.content,
+        own_rules=ledger.own_rules,
     )
 
 
@@ -281,6 +285,7 @@ class _Ledger:
     accepted: Mapping[str, str] = field(default_factory=dict)
     """The gates that the publisher accepted, with his reasons."""
     content: str = ""
+    own_rules: Sequence[str] = ()
 
     def checks(self) -> Iterator[Check]:
         """Every check of the run that the place is, or of the one that it is restored or imported as."""
@@ -292,6 +297,7 @@ class _Ledger:
             if others := unread(place, run.manifest):
                 yield Check("other files", missing=others)
             self.is_open = True
+            self.own_rules = _own_rules(run, place.path)
             yield from self._checks(run, place.path if place.format is None else directory)
 
     def _checks(self, run: Run, stored: Path) -> Iterator[Check]:
@@ -306,7 +312,7 @@ class _Ledger:
             unlooked_at = left_out(store, options.rules)
             never_scored = not published and unscored(run, store)
         if options.trust_code and options.say is not None:
-            for source in run.manifest.sources:
+            for source in run.manifest.python:
                 options.say(f"{self.place.path}: runs code/{source.file}, sha256 {source.sha256}")
         self.sample = drawn(planned, options.sample, options.seed)
         looked_at = planned if self.sample is None else self.sample.trials
@@ -342,6 +348,15 @@ class _Ledger:
             elif (run.directory / LABELS).is_file():
                 self.labels = judged(run, run.directory / LABELS)
                 yield Check(f"scorers against {LABELS}", checked=sum(one.n for one in self.labels))
+
+
+def _own_rules(run: Run, stored: Path) -> list[str]:
+    """What the stored numbers say of the author's own rules; that there are such is said whatever they are."""
+    try:
+        numbers = numbers_of(read_metrics(stored), [run.manifest])
+    except PerpendError:
+        numbers = Numbers((), (run.manifest,))
+    return own_rules_lines(numbers)
 
 
 @dataclass(frozen=True, slots=True)
