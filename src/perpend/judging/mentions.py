@@ -7,7 +7,19 @@ from bisect import bisect_right
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from perpend.judging.words import UNITS, Number, Words, fold, in_base, keys_of, listed, numbers, phrases, words_of
+from perpend.judging.words import (
+    UNITS,
+    Number,
+    Words,
+    fold,
+    in_base,
+    is_rank,
+    keys_of,
+    listed,
+    numbers,
+    phrases,
+    words_of,
+)
 
 Side: TypeAlias = Literal["target", "decoy", "other"]
 ARTICLES: Final = frozenset({"the", "a", "an"})
@@ -119,10 +131,6 @@ def content_of(text: str) -> tuple[str, ...]:
     return _content(keys_of(text.strip(" .!?")))
 
 
-def is_rank(key: str) -> bool:
-    return key[0].isdecimal() and key.endswith("th")
-
-
 _OPTION: Final = re.compile(r"\(?([a-z])[):] *(?=\w)")
 
 
@@ -170,7 +178,7 @@ def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spellin
 def _dates(content: tuple[str, ...]) -> list[tuple[str, ...]]:
     """A day by the name of its month and by figures, the day or the month first."""
     figures = sorted((key for key in content if key.isdecimal() and len(key) < 5), key=int)
-    if len(content) != 3 or len(figures) < 2 or not 31 < int(figures[-1]):
+    if len(content) != 3 or len(figures) < 2 or int(figures[-1]) < 32:
         return []
     year, names = figures[-1], [key for key in content if key in MONTHS]
     if names:
@@ -200,7 +208,7 @@ def mentions(words: Words, answers: tuple[Answer, ...], original: str) -> list[M
         for spelling in which.spellings:
             if spelling.number is not None:
                 counted = numbers(keys, words.raws) if counted is None else counted
-                own += _numbers(words, counted, spelling, which)
+                own += _numbers(counted, spelling, which)
             elif spelling.keys[0] in there:
                 places = starts[spelling.keys[0]]
                 if spelling.kind == "letter":
@@ -229,7 +237,7 @@ def _places(keys: list[str], key: str) -> list[int]:
         return found
 
 
-def _numbers(words: Words, counted: list[Number], spelling: Spelling, which: Answer) -> list[Mention]:
+def _numbers(counted: list[Number], spelling: Spelling, which: Answer) -> list[Mention]:
     """Where a number is, by value: in the same unit, in one that it may be converted to, in another or in none."""
     value, unit = spelling.number or (0.0, "")
     found = []
@@ -246,15 +254,9 @@ def _numbers(words: Words, counted: list[Number], spelling: Spelling, which: Ans
                 kind = "number"
         elif which.is_rough and away <= 0.01 * abs(value):
             kind = "number nearly so"
-        if kind and not (number.value < 1000 and _is_glued(words, number.start)):
+        if kind:
             found.append(Mention(number.start, number.end, which.side, kind))
     return found
-
-
-def _is_glued(words: Words, place: int) -> bool:
-    """Whether a letter stands right before a number: 'h8'."""
-    start = words.places[place][0]
-    return words.raws[place][0].isdecimal() and start > 0 and words.text[start - 1].isalpha()
 
 
 def _letters(words: Words, places: list[int], side: Side, original: str) -> list[Mention]:
@@ -274,25 +276,25 @@ def _in_order(keys: list[str], places: list[int], spelling: Spelling, side: Side
     """Where the words stand one after another, with nothing between them but gaps."""
     found = []
     for place in places:
-        end: int | None = place + 1
+        end = place + 1
         for key in spelling.keys[1:]:
             end = _next(keys, end, key)
-            if end is None:
+            if not end:
                 break
         else:
             found.append(Mention(place, end, side, spelling.kind))
     return found
 
 
-def _next(keys: list[str], place: int, key: str) -> int | None:
-    """The end of the key if it comes next, but for gaps."""
+def _next(keys: list[str], place: int, key: str) -> int:
+    """The end of the key if it comes next, but for gaps; else 0."""
     for skipped in range(place, min(place + BETWEEN + 1, len(keys))):
         there = keys[skipped]
         if there == key or (there[:-2] == key and is_rank(there)):
             return skipped + 1
         if there not in GAPS:
-            return None
-    return None
+            break
+    return 0
 
 
 def _run_together(words: Words, wanted: str, side: Side, original: str) -> list[Mention]:

@@ -126,14 +126,14 @@ def _key(token: str) -> str:
         return _KEYS.get(token) or _KEYS.get(stemmed, stemmed)
     if first.isdecimal() or (first == "." and len(token) > 1):
         if token[-1] in "+-":
-            return token
+            return token[-1] + token[:-1]
         return token[:-2] + "th" if token[-1] in "tdh" else _number_key(token)
     if first in "^⁰¹²³⁴⁵⁶⁷⁸⁹⁻":
         raised = token.translate(_RAISED)
-        return raised if raised[-1] in "+-" else "^" + raised
+        return raised[-1] + raised[:-1] if raised[-1] in "+-" else "^" + raised
     if first in "\n-":
         return first if len(token) == 1 or first == "\n" else "\u2014"
-    return _KEYS.get(token) or (token.lstrip("\\") if token != "\\frac" else token)
+    return _KEYS.get(token) or token.removeprefix("\\")
 
 
 def _number_key(token: str) -> str:
@@ -210,7 +210,7 @@ class Words:
                 if piece[:1] == "\n":
                     start -= 1
                 for low, high in places:  # half the time of a comprehension
-                    found.append((start + low, start + high))  # noqa: PERF401
+                    found.append((start + low, start + high))
                 start += len(piece) + 1
             self._places = found
         return self._places
@@ -244,16 +244,22 @@ class Number(NamedTuple):
 
 UNITS: Final = {name: unit for unit, names in _LISTS["units"].items() for name in names.split()}
 _DEGREES: Final = words_of("degrees")
+CURRENCIES: Final = frozenset({"$", "€", "£"})
+MINUS: Final = frozenset({"-", "negative", "minu"})
+_PARTS: Final = {"quarter": 4, **{f"{part}th": part for part in range(3, 21)}}
+"""By what a worded fraction divides: 'two thirds'."""
+_AFTER: Final = frozenset({"/", ":", "and", "*", "x", *_PARTS, *SCALES})
+"""What may go on with a number, besides a power."""
+
+
+def is_rank(key: str) -> bool:
+    return key[0].isdecimal() and key.endswith("th")
 
 
 def _value(keys: list[str], place: int, high: int) -> float | None:
-    """What one word is as a number; None for one that is none."""
-    if place >= high or not keys[place][0].isdecimal():
-        return None
-    try:
-        return float(keys[place])
-    except ValueError:
-        return None
+    """What a word is as a number by itself; None for one that is none."""
+    is_number = place < high and "0" <= keys[place][0] <= "9" and not is_rank(keys[place])
+    return float(keys[place]) if is_number else None
 
 
 def numbers(keys: list[str], raws: list[str], low: int = 0, high: int | None = None) -> list[Number]:
@@ -268,85 +274,82 @@ def numbers(keys: list[str], raws: list[str], low: int = 0, high: int | None = N
 
 
 def _number(keys: list[str], raws: list[str], place: int, high: int) -> Number | None:
-    is_fraction = keys[place] == "\\frac"
-    value, start, end = _value(keys, place + is_fraction, high), place, place + 1 + is_fraction
-    if value is None:
-        is_part = place > 0 and keys[place - 1] == "a" and keys[place] in _PARTS and raws[place].isalpha()
-        return Number(place - 1, place + 1, 1 / _PARTS[keys[place]], "") if is_part else None  # a third
-    if is_fraction:
-        bottom, end = _value(keys, end, high), end + 1
-        if not bottom:
+    start, end, before = place, place + 1, keys[place - 1] if place else ""
+    plain = _value(keys, place, high)
+    if keys[place] == "\\frac":
+        top, bottom = _value(keys, end, high), _value(keys, end + 1, high)
+        if top is None or not bottom:
             return None
-        value /= bottom
-    elif raws[place].isalpha():  # twenty one, one hundred and five
+        value, end = top / bottom, place + 3
+    elif plain is None:  # a third, but not the third
+        if before != "a" or keys[place] not in _PARTS or not raws[place].isalpha():
+            return None
+        value = 1 / _PARTS[keys[place]]
+    elif raws[place].isalpha():
         value, end = _worded(keys, raws, place, high)
     else:
-        while (
-            end < high
-            and len(raws[end]) == 3
-            and raws[end].isdecimal()
-            and raws[place].isdecimal()
-            and (len(raws[place]) <= 3)
-        ):  # 10 000
-            value, end = value * 1000 + float(raws[end]), end + 1
-    value, end = _scaled(keys, raws, value, end, high)
+        value, end = _spaced(raws, place, plain, high)
+    if end < high and (keys[end] in _AFTER or keys[end][0] == "^"):
+        value, end = _joined(keys, raws, value, end, high)
     unit = UNITS.get(keys[end], "") if end < high else ""
     if unit and end + 2 < high and keys[end + 1] in {"/", "per", "an", "a"} and keys[end + 2] in UNITS:
         unit += "/" + UNITS[keys[end + 2]]
     elif unit == "degree" and end + 1 < high and keys[end + 1] in _DEGREES:
         unit += " " + keys[end + 1][0]
-    before, earlier = [keys[at] if at >= 0 else "" for at in (start - 1, start - 2)]
-    if before in {"$", "€", "£"}:
+    if before in CURRENCIES:
         unit, start = UNITS[before], start - 1
-        before, earlier = earlier, keys[start - 2] if start > 1 else ""
-    if before in {"-", "negative", "minu"} and not earlier[:1].isdecimal():
+        before = keys[start - 1] if start else ""
+    if before in MINUS and not (start > 1 and keys[start - 2][0].isdecimal()):
         value, start = -value, start - 1
     return Number(start, end, value, unit)
 
 
-_PARTS: Final = {"quarter": 4, **{f"{part}th": part for part in range(3, 21)}}
-"""By what a worded fraction divides: 'two thirds'."""
+def _spaced(raws: list[str], place: int, value: float, high: int) -> tuple[float, int]:
+    """A number in figures with the thousands that blanks set off: 10 000."""
+    end, is_short = place + 1, raws[place].isdecimal() and len(raws[place]) < 4
+    while is_short and end < high and len(raws[end]) == 3 and raws[end].isdecimal():
+        value, end = value * 1000 + float(raws[end]), end + 1
+    return value, end
 
 
-def _scaled(keys: list[str], raws: list[str], value: float, end: int, high: int) -> tuple[float, int]:
-    """A number with what follows it: the rest of a fraction or of a time, and the scale."""
-    following = [*keys[end : min(end + 3, high)], "", "", ""]
-    bottom = _value(keys, end + 1, high)
-    if following[0] == "/" and bottom and following[2] not in {"=", "*", "+"}:
+def _joined(keys: list[str], raws: list[str], value: float, end: int, high: int) -> tuple[float, int]:
+    """A number with what goes on with it: a fraction, a half, minutes, a scale, a power of ten."""
+    key, bottom = keys[end], _value(keys, end + 1, high)
+    if key == "/" and bottom and not (end + 2 < high and keys[end + 2] in {"=", "*", "+"}):
         value, end = value / bottom, end + 2
-    elif following[0] in _PARTS and value < 100 and raws[end].isalpha() and (value == 1 or raws[end][-1] == "s"):
-        value, end = value / _PARTS[following[0]], end + 1
-    elif following[:3] == ["and", "a", "0.5"]:
+    elif key in _PARTS and raws[end].isalpha() and (value == 1 or (value < 100 and raws[end][-1] == "s")):
+        value, end = value / _PARTS[key], end + 1
+    elif keys[end : end + 3] == ["and", "a", "0.5"]:
         value, end = value + 0.5, end + 3
-    elif following[0] == ":" and bottom is not None and len(raws[end + 1]) == 2 and value < 25:
+    elif key == ":" and bottom is not None and len(raws[end + 1]) == 2 and value < 25:
         value, end = value + bottom / 60, end + 2  # 3:00
     while end < high and keys[end] in SCALES:
         value, end = value * SCALES[keys[end]], end + 1
     if end + 2 < high and keys[end] in {"*", "x"} and keys[end + 1] == "10" and keys[end + 2][0] == "^":
-        value, end = value * 10.0 ** _power(keys[end + 2]), end + 3
-    elif value == 10 and end < high and keys[end][0] == "^":
-        value, end = 10.0 ** _power(keys[end]), end + 1
+        return value * _power(keys[end + 2]), end + 3
+    if value == 10 and end < high and keys[end][0] == "^":
+        return _power(keys[end]), end + 1
     return value, end
 
 
-def _power(key: str) -> int:
+def _power(key: str) -> float:
     digits = key[1:4]
-    return max(-99, min(99, int(digits))) if digits.lstrip("-").isdecimal() else 0
+    return 10.0 ** int(digits) if digits.lstrip("-").isdecimal() and abs(int(digits)) < 100 else 1.0
 
 
 def _worded(keys: list[str], raws: list[str], place: int, high: int) -> tuple[float, int]:
-    """The value of a number in words, and where it ends."""
+    """The value of a number in words, and where it ends: twenty one, one hundred and five."""
     total, current, end = 0.0, 0.0, place
     while end < high and raws[end].isalpha():
         key, value = keys[end], _value(keys, end, high)
-        follows_scale = end > place and (keys[end - 1] in SCALES or keys[end - 1] == "and")
-        if value is not None and (end == place or follows_scale or (current % 100 >= 20 and value < 10)):
+        goes_on = end > place and (keys[end - 1] in SCALES or keys[end - 1] == "and")
+        if value is not None and (end == place or goes_on or (current % 100 >= 20 and value < 10)):
             current += value
         elif key in SCALES:
             current *= SCALES[key]
             if SCALES[key] >= 1000:
                 total, current = total + current, 0.0
-        elif key != "and" or not follows_scale or end + 1 >= high or not _value(keys, end + 1, high):
+        elif key != "and" or not goes_on or not _value(keys, end + 1, high):
             break
         end += 1
     return total + current, end
