@@ -193,7 +193,7 @@ def _is_cased(text: str, content: tuple[str, ...]) -> bool:
     joined = "".join(content)
     is_plain = all(key in EMPTY_WORDS or key in CAPITAL_WORDS for key in content)
     is_short = len(joined) < 3 or (len(joined) < 5 and text.isupper() and joined.isalpha())
-    return text[:1].isupper() and (is_plain or is_short) and "".join(content) != "uk"
+    return text[:1].isupper() and (is_plain or is_short) and joined != "uk"
 
 
 def mentions(words: Words, answers: tuple[Answer, ...], original: str) -> list[Mention]:
@@ -243,15 +243,14 @@ def _numbers(counted: list[Number], spelling: Spelling, which: Answer) -> list[M
     found = []
     for number in counted:
         away, its, kind = abs(number.value - value), number.unit, ""
+        is_other = bool(unit and its) and its not in {unit, unit.split()[0]} and its.split()[0] != unit
         if away <= 1e-9 * abs(value):
-            is_bare = spelling.kind != "number" or (unit != its and (not its or its == "%" or not unit) and unit + its)
-            kind = "number without its unit" if is_bare and (unit or its == "%") else "number"
-            if unit and its and not unit.startswith(its) and not its.startswith(unit) and spelling.kind == "number":
-                kind = "number of another unit"
-        elif unit and its and unit != its:
-            wanted, there = in_base(value, unit), in_base(number.value, its)
-            if wanted and there and wanted[1] == there[1] and abs(wanted[0] - there[0]) <= 0.01 * abs(wanted[0]):
-                kind = "number"
+            kind = "number of another unit" if is_other and spelling.kind == "number" else spelling.kind
+            if bool(unit) != bool(its) and (unit or its == "%"):
+                kind = "number without its unit"
+        elif is_other:
+            (wanted, base), (there, its_base) = in_base(value, unit), in_base(number.value, its)
+            kind = "number" if base and base == its_base and abs(wanted - there) <= 0.01 * abs(wanted) else ""
         elif which.is_rough and away <= 0.01 * abs(value):
             kind = "number nearly so"
         if kind:
@@ -261,12 +260,12 @@ def _numbers(counted: list[Number], spelling: Spelling, which: Answer) -> list[M
 
 def _letters(words: Words, places: list[int], side: Side, original: str) -> list[Mention]:
     """A letter counts as a capital, or where marks set it off; 'a' and 'i' only where marks do."""
-    found, raws = [], words.raws
+    found, keys = [], words.keys
     for place in places:
         start, end = words.places[place]
-        after = raws[place + 1] if place + 1 < len(raws) else "."
+        after = keys[place + 1] if place + 1 < len(keys) else "."
         is_set_off = after in set(").:,!\n") or words.text[end : end + 1] in {"*", '"', "'", "}"}
-        may_be_capital = raws[place] not in {"a", "i"} or (place and raws[place - 1] in {":", "(", "is"})
+        may_be_capital = keys[place] not in {"a", "i"} or (place and keys[place - 1] in {":", "(", "is"})
         if is_set_off or (may_be_capital and original[start:end].isupper()):
             found.append(Mention(place, place + 1, side, "letter"))
     return found
@@ -278,23 +277,15 @@ def _in_order(keys: list[str], places: list[int], spelling: Spelling, side: Side
     for place in places:
         end = place + 1
         for key in spelling.keys[1:]:
-            end = _next(keys, end, key)
-            if not end:
+            last = min(end + BETWEEN, len(keys) - 1)
+            while end < last and keys[end] in GAPS:
+                end += 1
+            if end > last or (keys[end] != key and not (keys[end][:-2] == key and is_rank(keys[end]))):
                 break
+            end += 1
         else:
             found.append(Mention(place, end, side, spelling.kind))
     return found
-
-
-def _next(keys: list[str], place: int, key: str) -> int:
-    """The end of the key if it comes next, but for gaps; else 0."""
-    for skipped in range(place, min(place + BETWEEN + 1, len(keys))):
-        there = keys[skipped]
-        if there == key or (there[:-2] == key and is_rank(there)):
-            return skipped + 1
-        if there not in GAPS:
-            break
-    return 0
 
 
 def _run_together(words: Words, wanted: str, side: Side, original: str) -> list[Mention]:

@@ -284,11 +284,9 @@ def _thinks(body: str, first: int, last: int) -> bool:
 
 def _concluded(body: str, first: int, last: int, finish: str | None, *, cut: bool) -> int:
     """Where thinking aloud turns into an answer; the end where it does not."""
-    starts = [
-        mark.start()
-        for mark in MARKED.finditer(body, first, last)
-        if body[mark.end() : last].strip(" *_$\n") and not PLACEHOLDER.match(body, mark.end())
-    ]
+    filled = len(body[:last].rstrip(" *_$\n"))
+    marks = [mark for mark in MARKED.finditer(body, first, last) if mark.end() < filled]
+    starts = [mark.start() for mark in marks if not PLACEHOLDER.match(body, mark.end())]
     for box in BOXED.finditer(body, first, last):
         low = _sentence(body, box.start())
         if not PLACEHOLDER.match(body, box.end()) and not IN_FORMAT.search(body, low, box.start()):

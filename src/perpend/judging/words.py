@@ -224,13 +224,11 @@ def keys_of(text: str) -> list[str]:
 SIZES: Final = {unit: (size, base) for base, sizes in _LISTS["sizes"].items() for unit, size in sizes.items()}
 
 
-def in_base(value: float, unit: str) -> tuple[float, str] | None:
-    """A quantity in metres, grams and seconds, or one by another; None for units of other kinds."""
+def in_base(value: float, unit: str) -> tuple[float, str]:
+    """A quantity in metres, grams and seconds, or one by another, and its kind; '' for units of other kinds."""
     top, _, bottom = unit.partition("/")
-    if top not in SIZES or (bottom and bottom not in SIZES):
-        return None
-    (size, name), (by, below) = SIZES[top], SIZES.get(bottom, (1.0, ""))
-    return value * size / by, f"{name}/{below}"
+    (size, name), (by, below) = SIZES.get(top, (1.0, "")), SIZES.get(bottom, (1.0, ""))
+    return value * size / by, f"{name}/{below}" if name and bool(bottom) == bool(below) else ""
 
 
 class Number(NamedTuple):
@@ -284,7 +282,7 @@ def _number(keys: list[str], raws: list[str], place: int, high: int) -> Number |
     elif plain is None:  # a third, but not the third
         if before != "a" or keys[place] not in _PARTS or not raws[place].isalpha():
             return None
-        value = 1 / _PARTS[keys[place]]
+        value, start = 1 / _PARTS[keys[place]], place - 1
     elif raws[place].isalpha():
         value, end = _worded(keys, raws, place, high)
     else:
