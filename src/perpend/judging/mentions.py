@@ -7,19 +7,7 @@ from bisect import bisect_right
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from perpend.judging.words import (
-    UNITS,
-    Number,
-    Words,
-    fold,
-    in_base,
-    is_rank,
-    keys_of,
-    listed,
-    numbers,
-    phrases,
-    words_of,
-)
+from perpend.judging.words import UNITS, Number, Words, fold, in_base, is_rank, keys_of, numbers, phrases, words_of
 
 Side: TypeAlias = Literal["target", "decoy", "other"]
 ARTICLES: Final = frozenset({"the", "a", "an"})
@@ -35,7 +23,7 @@ CAPITAL_WORDS: Final = words_of("capital_words")
 SAME_NAMES: Final = {
     name: tuple(other for other in names if other != name) for names in phrases("same_names") for name in names
 }
-MONTHS: Final = {month: str(number) for number, month in enumerate(listed("months"), 1)}
+MONTHS: Final = {month: str(number) for number, month in enumerate(phrases("months"), 1)}
 _PERSONS: Final = words_of("persons")
 _ROUGHLY: Final = words_of("roughly")
 _ABOUT: Final = words_of("about")
@@ -153,7 +141,7 @@ def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spellin
         rest = rest[1:] if " " in unit else rest  # the scale of a degree
         if not rest:
             return [*found, Spelling((), "number", (value, unit))]
-        if len(rest) == 1 and end < len(keys) and value == int(value) < 2100 and not keys[0].isalpha():
+        if len(rest) == 1 and end < len(keys) and value < 2100 and value == int(value) and not keys[0].isalpha():
             return [*found, Spelling(content, "whole"), Spelling((), "number without its unit", (value, rest[0]))]
     found.append(Spelling(content, "whole", None, words.text, _is_cased(text, content)))
     also = [tuple(name.split()) for name in SAME_NAMES.get(" ".join(content), ())]

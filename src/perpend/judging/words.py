@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
+from functools import cached_property
 from importlib.resources import files
 from itertools import chain
 from operator import itemgetter
@@ -30,10 +31,10 @@ def words_of(name: str) -> frozenset[str]:
 
 def alternatives(name: str) -> str:
     """A pattern that matches one of the phrases of a list of `words.toml`, in which a word may have several forms."""
-    patterns = []
+    patterns: list[str] = []
     for phrase in " ".join(listed(name)).split(", "):
-        forms = [word.split("|") for word in phrase.split(" ")]
-        patterns.append(" ".join([f"(?:{'|'.join(map(re.escape, words))})" for words in forms]))
+        first, *rest = ["|".join(map(re.escape, word.split("|"))) for word in phrase.split(" ")]
+        patterns += [form + "".join(f" (?:{forms})" for forms in rest) for form in first.split("|")]
     return f"(?:{'|'.join(patterns)})"
 
 
@@ -98,7 +99,7 @@ TOKEN: Final = re.compile(
     rf"{_LETTER}(?:\.{_LETTER})+(?!{_LETTER})\.?|{_LETTER}+"  # initials (u.s., e.g.), words
     r"|(?:(?<=[^\W\d_])[1-9]|\^[({]?[1-9]?|[\u00b2\u00b3\u2074])[+\u207a\u207b-](?![\w(])"  # charges of ions
     r"|(?<![\w.])\.\d+|\d+(?:(?:,|\{,\})\d{3}(?!\d))*+(?:\.\d+)?(?:e[+-]?\d+|(?:st|nd|rd|th)(?![^\W_]))?"
-    rf"|'(?:s|t|re|m|ll|d|ve)(?!{_LETTER})|\^[({{]?-?\d+|[\u00b2\u00b3\u00b9\u2070\u2074-\u2079\u207b]+"
+    rf"|'(?:s|t|re|m|ll|d|ve)(?!{_LETTER})|\^[({{]?-?\d+|\u207b?[\u00b2\u00b3\u00b9\u2070\u2074-\u2079]+"
     r"|-(?=[$\u20ac\u00a3]?\.?\d)|\\[a-z]+|^-+$|^\*$|\*(?=[\d(])|\n+"
     r"|[.!?,;:()=/+<>%&\u2014\u2026\u00b0#\u221e\u03c0\u221a$\u20ac\u00a3]"
 )
@@ -155,7 +156,7 @@ def stem(word: str) -> str:
 
 Piece: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[int, int], ...]]
 """The tokens of a text between two blanks: keys, as they are, and where each begins and ends."""
-REMEMBERED: Final = 1 << 16
+REMEMBERED: Final = 1 << 15
 
 
 class _Pieces(dict[str, Piece]):
@@ -180,9 +181,7 @@ _PIECES: Final = _Pieces()
 
 
 class Words:
-    """The tokens of a folded text: `keys`; `raws`, as they are; where each starts and ends. The last two when asked."""
-
-    __slots__ = ("_cut", "_pieces", "_places", "_raws", "keys", "text")
+    """The tokens of a folded text: `keys`; `raws`, as they are; and where each starts and ends."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -192,28 +191,21 @@ class Words:
         if text[:2] in {"- ", "* "}:  # a list
             self._cut[0] = _PIECES[""]
         self.keys = list(chain.from_iterable(map(itemgetter(0), self._cut)))
-        self._raws: list[str] | None = None
-        self._places: list[tuple[int, int]] | None = None
 
-    @property
+    @cached_property
     def raws(self) -> list[str]:
-        if self._raws is None:
-            self._raws = list(chain.from_iterable(map(itemgetter(1), self._cut)))
-        return self._raws
+        return list(chain.from_iterable(map(itemgetter(1), self._cut)))
 
-    @property
+    @cached_property
     def places(self) -> list[tuple[int, int]]:
-        if self._places is None:
-            found: list[tuple[int, int]] = []
-            start = 0
-            for piece, (_, _, places) in zip(self._pieces, self._cut, strict=True):
-                if piece[:1] == "\n":
-                    start -= 1
-                for low, high in places:  # half the time of a comprehension
-                    found.append((start + low, start + high))
-                start += len(piece) + 1
-            self._places = found
-        return self._places
+        found: list[tuple[int, int]] = []
+        start = 0
+        for piece, (_, _, places) in zip(self._pieces, self._cut, strict=True):
+            start -= piece[:1] == "\n"
+            for low, high in places:  # half the time of a comprehension
+                found.append((start + low, start + high))
+            start += len(piece) + 1
+        return found
 
 
 def keys_of(text: str) -> list[str]:
@@ -319,20 +311,15 @@ def _joined(keys: list[str], raws: list[str], value: float, end: int, high: int)
         value, end = value / _PARTS[key], end + 1
     elif keys[end : end + 3] == ["and", "a", "0.5"]:
         value, end = value + 0.5, end + 3
-    elif key == ":" and bottom is not None and len(raws[end + 1]) == 2 and value < 25:
+    elif key == ":" and bottom is not None and bottom < 60 and len(raws[end + 1]) == 2 and value < 25:
         value, end = value + bottom / 60, end + 2  # 3:00
     while end < high and keys[end] in SCALES:
         value, end = value * SCALES[keys[end]], end + 1
     if end + 2 < high and keys[end] in {"*", "x"} and keys[end + 1] == "10" and keys[end + 2][0] == "^":
-        return value * _power(keys[end + 2]), end + 3
+        return value * float(f"1e{keys[end + 2][1:4]}"), end + 3
     if value == 10 and end < high and keys[end][0] == "^":
-        return _power(keys[end]), end + 1
+        return float(f"1e{keys[end][1:4]}"), end + 1
     return value, end
-
-
-def _power(key: str) -> float:
-    digits = key[1:4]
-    return 10.0 ** int(digits) if digits.lstrip("-").isdecimal() and abs(int(digits)) < 100 else 1.0
 
 
 def _worded(keys: list[str], raws: list[str], place: int, high: int) -> tuple[float, int]:
