@@ -300,20 +300,20 @@ def _any_order(keys: list[str], wanted: tuple[str, ...], side: Side) -> list[Men
     is_mixed = 1 < need == len(wanted) < 8 and all(len(key) > 1 or key.isdecimal() for key in wanted)
     if not is_mixed or len(missing.intersection(keys)) < need:
         return []
-    hits = [
-        (place, key.removesuffix("th") if is_rank(key) else key) for place, key in enumerate(keys) if key in missing
-    ]
+    hits = [(place, key[:-2] if is_rank(key) else key) for place, key in enumerate(keys) if key in missing]
     found: list[Mention] = []
-    for first, (start, _) in enumerate(hits):
-        seen: set[str] = set()
-        for place, key in hits[first : first + need + 2]:
-            seen.add(key)
-            if len(seen) == need:
-                if place + 1 - start <= 2 * need + 1 and (not found or start >= found[-1].end):
-                    found.append(Mention(start, place + 1, side, "in another order"))
-                break
-        if len(found) > PER_END:
-            break
+    for start, end, share in _gathered(hits, dict.fromkeys(wanted, 1), 2 * need + 1):
+        if share == 1 and (not found or start >= found[-1].end):
+            found.append(Mention(start, end, side, "in another order"))
+    return found
+
+
+def _gathered(hits: list[tuple[int, str]], sizes: dict[str, int], window: int) -> list[tuple[int, int, float]]:
+    """From each place on, where those of the words end that stand within a window, and what share they are."""
+    found, total = [], sum(sizes.values())
+    for first, (start, _) in enumerate(hits[: 4 * PER_END]):
+        near = {key: place for place, key in reversed(hits[first : first + 12]) if place - start < window}
+        found.append((start, max(near.values()) + 1, sum(sizes[key] for key in near) / total))
     return found
 
 
@@ -337,23 +337,12 @@ ROOT: Final = 5
 
 def parts(words: Words, target: Answer) -> list[Mention]:
     """Where a third or more of the informative letters of a spelling stand, the best places first."""
-    if any(spelling.kind == "number" for spelling in target.spellings):
-        return []
-    found = {mention for letters in target.letters if letters for mention in _parts(words.keys, dict(letters))}
+    found: set[Mention] = set()
+    for letters in target.letters if all(spelling.kind != "number" for spelling in target.spellings) else ():
+        roots = {key[:ROOT]: size for key, size in letters}
+        hits = [(at, root) for at, key in enumerate(words.keys) if (root := key[:ROOT]) in roots]
+        hits = [(at, root) for at, root in hits if len(words.keys[at]) > 2 or root.isdecimal()]
+        for start, end, share in _gathered(hits, roots, WINDOW):
+            if share >= 1 / 3:
+                found.add(Mention(start, end, "target", "part", share))
     return sorted(found, key=lambda mention: (-mention.share, mention.start, mention.end))[:4]
-
-
-def _parts(keys: list[str], letters: dict[str, int]) -> list[Mention]:
-    roots, total = {key[:ROOT]: size for key, size in letters.items()}, sum(letters.values())
-    hits = [
-        (place, root)
-        for place, key in enumerate(keys)
-        if (root := key[:ROOT]) in roots and (len(key) > 2 or key.isdecimal())
-    ]
-    found: list[Mention] = []
-    for first, (start, _) in enumerate(hits[: 4 * PER_END]):
-        near = {root: place for place, root in reversed(hits[first : first + 12]) if place - start < WINDOW}
-        share = sum(roots[root] for root in near) / total
-        if share >= 1 / 3:
-            found.append(Mention(start, max(near.values()) + 1, "target", "part", min(share, 1.0)))
-    return found
