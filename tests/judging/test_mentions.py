@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from perpend.judging.mentions import answer, mentions
@@ -44,6 +46,7 @@ CHOICES = (
     ("Saturn", "I choose option 2.", ["option 2"]),
     ("Saturn", "I choose option b.", ["option b"]),
     ("Saturn", "The second one.", ["second one"]),
+    ("Mars", "I choose option a.", ["option a"]),
     ("Saturn", "The first option.", []),
 )
 
@@ -93,3 +96,30 @@ def test_every_token_is_at_its_place(text: str) -> None:
     words = Words(fold(text).text)
     assert [words.text[start:end] for start, end in words.places] == words.raws
     assert len(words.keys) == len(words.raws)
+
+
+HOSTILE = (
+    "1 ",
+    "1,000",
+    "a.",
+    "<",
+    "{",
+    "\n ",
+    "\n***",
+    "\n---\n",
+    "boxed{",
+    "^{",
+    "one hundred and ",
+    "Saturn option ",
+    "\u200b",
+)
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_finding_takes_linear_time_on_hostile_text(piece: str) -> None:
+    def cost(size: int) -> float:
+        started = time.process_time()
+        named("10 000 km", ("Saturn ring",), "Okay, so the user asks. Hmm. " + piece * (size // len(piece)))
+        return time.process_time() - started
+
+    assert cost(60_000) < 40 * max(cost(6_000), 0.002)

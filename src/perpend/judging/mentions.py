@@ -266,7 +266,7 @@ def _in_order(keys: list[str], places: list[int], spelling: Spelling, side: Side
         end = place + 1
         for key in spelling.keys[1:]:
             last = min(end + BETWEEN, len(keys) - 1)
-            while end < last and keys[end] in GAPS:
+            while end < last and keys[end] in GAPS and keys[end] != key:
                 end += 1
             if end > last or (keys[end] != key and not (keys[end][:-2] == key and is_rank(keys[end]))):
                 break

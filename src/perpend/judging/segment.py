@@ -127,7 +127,7 @@ MARKED: Final = re.compile(
 """The line that ends thinking aloud without a tag: 'Answer: …', 'Final answer', a rule."""
 BOXED: Final = re.compile(r"boxed\s?\{")
 PLACEHOLDER: Final = re.compile(
-    r"\W*(?:text\W*)?(?:(?:your|(?:the (?:final )?)?(?:answer|result|number)|functional|x|n)\b|\.\.|\})"
+    r"\W{0,9}(?:text\W{0,9})?(?:(?:your|(?:the (?:final )?)?(?:answer|result|number)|functional|x|n)\b|\.\.|\})"
 )
 """What stands for an answer in an instruction: 'your answer', '…'."""
 IN_FORMAT: Final = re.compile(rf"\b{alternatives('in_format')}")
