@@ -37,6 +37,9 @@ CASES = (
     ("B) Saturn", (), "Saturn.", ["saturn"]),
     ("B) Saturn", (), "The answer is B.", ["b"]),
     ("J. Smith", (), "It was J. Smith.", ["j. smith"]),
+    ("x = 12", (), "It is 12.", ["12"]),
+    ("e", (), "The constant e is about 2.718, E too.", ["e", "e"]),
+    ("E", (), "It is e, perhaps e or E.", ["e", "e"]),
     ("us", (), "It is about us.", ["us"]),
     ("US", (), "It is about us, not in the US.", ["us"]),
 )

@@ -74,6 +74,8 @@ def answer(side: Side, spellings: tuple[str, ...], rival: str | None, prompt: st
     for one in [*(one for text in more for one in _spellings(text, rival, is_person=is_person)), *by_place]:
         found.setdefault((one.keys, one.number), one)
     for text in spellings:
+        if "digit" in asked and text.isdecimal():
+            found.setdefault((tuple(text), None), Spelling(tuple(text), "its digits"))
         value = POLAR.get(fold(text).text.strip(" .!\"'"), value)
     letters = tuple(dict.fromkeys(_informative(text, asked) for text in spellings[:MOST_SPELLINGS]))
     firsts = frozenset(one.keys[0] for one in found.values() if one.keys)
@@ -104,7 +106,7 @@ def _of_choice(spellings: tuple[str, ...], choices: tuple[str, ...]) -> tuple[tu
             if len(options) == 2:
                 said.append((("former", "latter")[place], ""))
             by_place = [Spelling(keys if keys[1] else keys[:1], "by its place") for keys in said]
-            return (*spellings, choices[place], *(() if is_lettered else (letter,))), by_place
+            return (*spellings, choices[place], *(() if is_lettered else (letter.upper(),))), by_place
     return spellings, []
 
 
@@ -120,6 +122,8 @@ def content_of(text: str) -> tuple[str, ...]:
 
 
 _OPTION: Final = re.compile(r"\(?([a-z])[):] *(?=\w)")
+_UNKNOWN: Final = re.compile(r"\A[a-z] ?= ?(?=-?[\d.]+\Z)")
+"""What stands before the number that solves an equation: 'x ='."""
 
 
 def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spelling]:
@@ -127,12 +131,13 @@ def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spellin
     folded, found = fold(text).text.strip(" .!?"), list[Spelling]()
     if option := _OPTION.match(folded):  # 'B) Saturn'
         folded, found = folded[option.end() :], [Spelling((option[1],), "letter")]
+    folded = _UNKNOWN.sub("", folded)
     words = Words(folded)
     keys, raws = words.keys, words.raws
     if not keys or (len(keys) == 1 and keys[0] in POLAR):
         return []
     if len(keys) == 1 and len(raws[0]) == 1 and keys[0].isalpha():
-        return [Spelling((keys[0],), "letter")]
+        return [Spelling((keys[0],), "letter", None, text.strip(" .!?()"))]
     content = _content(keys) or tuple(keys)
     counted = numbers(keys, raws)
     if len(counted) == 1:
@@ -200,7 +205,7 @@ def mentions(words: Words, answers: tuple[Answer, ...], original: str) -> list[M
             elif spelling.keys[0] in there:
                 places = starts[spelling.keys[0]]
                 if spelling.kind == "letter":
-                    own += _letters(words, places, which.side, original)
+                    own += _letters(words, places, spelling, which.side, original)
                 elif spelling.kind != "surname" or not own:
                     if spelling.cased and len(original) == len(words.text):
                         places = [place for place in places if original[words.places[place][0]].isupper()]
@@ -246,15 +251,16 @@ def _numbers(counted: list[Number], spelling: Spelling, which: Answer) -> list[M
     return found
 
 
-def _letters(words: Words, places: list[int], side: Side, original: str) -> list[Mention]:
-    """A letter counts as a capital, or where marks set it off; 'a' and 'i' only where marks do."""
+def _letters(words: Words, places: list[int], spelling: Spelling, side: Side, original: str) -> list[Mention]:
+    """A letter counts as it is given or as a capital, or where marks set it off; 'a' and 'i' only where marks do."""
     found, keys = [], words.keys
     for place in places:
         start, end = words.places[place]
         after = keys[place + 1] if place + 1 < len(keys) else "."
         is_set_off = after in set(").:,!\n") or words.text[end : end + 1] in {"*", '"', "'", "}"}
         may_be_capital = keys[place] not in {"a", "i"} or (place and keys[place - 1] in {":", "(", "is"})
-        if is_set_off or (may_be_capital and original[start:end].isupper()):
+        is_given = original[start:end] == spelling.text or original[start:end].isupper()
+        if is_set_off or (may_be_capital and is_given):
             found.append(Mention(place, place + 1, side, "letter"))
     return found
 
