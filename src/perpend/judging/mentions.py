@@ -89,7 +89,11 @@ MOST_SPELLINGS: Final = 8
 def _informative(text: str, asked: set[str]) -> tuple[tuple[str, int], ...]:
     """The words of an answer that say something that the question does not, with their numbers of letters."""
     keys = [key for key in dict.fromkeys(content_of(text)) if key not in EMPTY_WORDS and key not in asked]
-    return tuple((key, len(key)) for key in keys if len(key) > 2 or key.isdecimal())
+    return tuple((key, len(key)) for key in keys if _tells(key))
+
+
+def _tells(key: str) -> bool:
+    return len(key) > 2 or key.isdecimal()
 
 
 def _of_choice(spellings: tuple[str, ...], choices: tuple[str, ...]) -> tuple[tuple[str, ...], list[Spelling]]:
@@ -212,7 +216,7 @@ def mentions(words: Words, answers: tuple[Answer, ...], original: str) -> list[M
                     own += _in_order(keys, places, spelling, which.side)
         if not own:
             for spelling in which.spellings:
-                if spelling.kind == "whole":
+                if spelling.kind == "whole" and len(spelling.keys) > 1:
                     own += _any_order(keys, spelling.keys, which.side)
                 if not own and len(spelling.text) > 3 and spelling.text in words.text:
                     own += _run_together(words, spelling.text, which.side, original)
@@ -300,11 +304,19 @@ def _run_together(words: Words, wanted: str, side: Side, original: str) -> list[
     return found
 
 
+@lru_cache(maxsize=1 << 13)
+def _mixed(wanted: tuple[str, ...]) -> frozenset[str]:
+    """The keys that may stand in another order, a day also as a rank; none of a formula or with a word twice."""
+    is_formula = any(len(key) == 1 and not key.isdecimal() for key in wanted)
+    if is_formula or len(set(wanted)) < len(wanted) or len(wanted) > 7:
+        return frozenset()
+    return frozenset({*wanted, *[f"{key}th" for key in wanted if key.isdecimal()]})
+
+
 def _any_order(keys: list[str], wanted: tuple[str, ...], side: Side) -> list[Mention]:
-    """The shortest stretches that hold all of the words, hardly longer than they are: no formula, no word twice."""
-    missing, need = {*wanted, *[f"{key}th" for key in wanted if key.isdecimal()]}, len(set(wanted))
-    is_mixed = 1 < need == len(wanted) < 8 and all(len(key) > 1 or key.isdecimal() for key in wanted)
-    if not is_mixed or len(missing.intersection(keys)) < need:
+    """The shortest stretches that hold all of the words, hardly longer than they are."""
+    missing, need = _mixed(wanted), len(wanted)
+    if not missing or len(missing.intersection(keys)) < need:
         return []
     hits = [(place, key[:-2] if is_rank(key) else key) for place, key in enumerate(keys) if key in missing]
     found: list[Mention] = []
@@ -346,8 +358,7 @@ def parts(words: Words, target: Answer) -> list[Mention]:
     found: set[Mention] = set()
     for letters in target.letters if all(spelling.kind != "number" for spelling in target.spellings) else ():
         roots = {key[:ROOT]: size for key, size in letters}
-        hits = [(at, root) for at, key in enumerate(words.keys) if (root := key[:ROOT]) in roots]
-        hits = [(at, root) for at, root in hits if len(words.keys[at]) > 2 or root.isdecimal()]
+        hits = [(at, root) for at, key in enumerate(words.keys) if (root := key[:ROOT]) in roots and _tells(key)]
         for start, end, share in _gathered(hits, roots, WINDOW):
             if share >= 1 / 3:
                 found.add(Mention(start, end, "target", "part", share))
