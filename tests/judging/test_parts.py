@@ -32,10 +32,6 @@ def same(first: str, second: str) -> bool:
     return there
 
 
-def own_turn(text: str) -> str:
-    return text[slice(*segment.own_turn(fold(text).text, text))]
-
-
 def visible(text: str, finish: str | None = None) -> list[str | None]:
     seen = segment.visible(text, finish)
     return [text[seen.start : seen.end], seen.unfinished]
@@ -50,7 +46,6 @@ RULES: dict[str, Callable[..., object]] = {
     "fold": lambda written: fold(written).text,
     "quantity": quantity,
     "same": same,
-    "own turn": own_turn,
     "visible": visible,
     "segment": answer_of,
     "english": lambda text: segment.is_english(fold(text).text, text),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from perpend.judging.words import UNITS, Number, Words, fold, in_base, numbers, phrases_of, words_of
+from perpend.judging.words import UNITS, Number, Words, fold, in_base, is_rank, keys_of, numbers, phrases, words_of
 
 Side: TypeAlias = Literal["target", "decoy", "other"]
 ARTICLES: Final = frozenset({"the", "a", "an"})
@@ -18,6 +19,14 @@ POLAR: Final = {"yes": True, "true": True, "no": False, "false": False}
 CLASSES: Final = words_of("classes")
 """What kind of thing a name names, or a title: 'the Nile' is 'the River Nile'."""
 EMPTY_WORDS: Final = words_of("empty")
+CAPITAL_WORDS: Final = words_of("capital_words")
+SAME_NAMES: Final = {
+    name: tuple(other for other in names if other != name) for names in phrases("same_names") for name in names
+}
+MONTHS: Final = {month: str(number) for number, month in enumerate(phrases("months"), 1)}
+_PERSONS: Final = words_of("persons")
+_ROUGHLY: Final = words_of("roughly")
+_ABOUT: Final = words_of("about")
 PER_END: Final = 16
 """How many mentions of a side are read from each end of a text: what lies between them changes no verdict."""
 
@@ -34,13 +43,15 @@ class Spelling(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer to look for. `value`: of yes or no; `letters`: keys to their number of letters, for a part of it."""
+    """An answer to look for. `firsts`: the first words of its spellings; `value`: of yes or no; `letters`: keys to
+    their number of letters, for a part of it."""
 
     side: Side
     spellings: tuple[Spelling, ...]
+    firsts: frozenset[str]
     value: bool | None
     letters: tuple[tuple[tuple[str, int], ...], ...]
-    is_rough: bool = False
+    is_rough: bool
 
 
 class Mention(NamedTuple):
@@ -56,16 +67,19 @@ class Mention(NamedTuple):
 @lru_cache(maxsize=1 << 13)
 def answer(side: Side, spellings: tuple[str, ...], rival: str | None, prompt: str, choices: tuple[str, ...]) -> Answer:
     """How to find an answer by any of its spellings; `rival` is the one that it must be told from."""
+    asked, value = set(keys_of(prompt)), None
+    more, by_place = _of_choice(spellings, choices)
     found: dict[tuple[object, ...], Spelling] = {}
-    value: bool | None = None
-    asked = set(Words(fold(prompt).text).keys)
-    for text in _with_choice(spellings, choices):
-        for spelling in _spellings(text, rival, is_person=bool(asked & {"who", "whose", "whom", "singer", "author"})):
-            found.setdefault((spelling.keys, spelling.number), spelling)
+    is_person = not asked.isdisjoint(_PERSONS)
+    for one in [*(one for text in more for one in _spellings(text, rival, is_person=is_person)), *by_place]:
+        found.setdefault((one.keys, one.number), one)
+    for text in spellings:
+        if "digit" in asked and text.isdecimal():
+            found.setdefault((tuple(text), None), Spelling(tuple(text), "its digits"))
         value = POLAR.get(fold(text).text.strip(" .!\"'"), value)
     letters = tuple(dict.fromkeys(_informative(text, asked) for text in spellings[:MOST_SPELLINGS]))
-    is_rough = not asked.isdisjoint({"approximately", "approximate", "roughly", "about", "nearest", "estimated"})
-    return Answer(side, tuple(found.values()), value, letters, is_rough)
+    firsts = frozenset(one.keys[0] for one in found.values() if one.keys)
+    return Answer(side, tuple(found.values()), firsts, value, letters, not asked.isdisjoint(_ROUGHLY))
 
 
 MOST_SPELLINGS: Final = 8
@@ -74,25 +88,30 @@ MOST_SPELLINGS: Final = 8
 
 def _informative(text: str, asked: set[str]) -> tuple[tuple[str, int], ...]:
     """The words of an answer that say something that the question does not, with their numbers of letters."""
-    return tuple(
-        (key, len(key))
-        for key in dict.fromkeys(content_of(text))
-        if (len(key) > 2 or key.isdecimal()) and key not in EMPTY_WORDS and key not in asked
-    )
+    keys = [key for key in dict.fromkeys(content_of(text)) if key not in EMPTY_WORDS and key not in asked]
+    return tuple((key, len(key)) for key in keys if _tells(key))
 
 
-def _with_choice(spellings: tuple[str, ...], choices: tuple[str, ...]) -> tuple[str, ...]:
-    """The spellings and, for a multiple choice, the option's text and letter."""
-    letters = [fold(choice).text.strip(" ().") for choice in choices[:26]]
-    is_lettered = any(len(letter) == 1 and letter.isalpha() for letter in letters)
-    for spelling in spellings:
-        wanted = fold(spelling).text.strip(" ().")
-        for place, choice in enumerate(letters):
-            letter = chr(ord("a") + place)
-            if wanted == choice or (wanted == letter and not is_lettered):
-                more = () if is_lettered else (letter,)
-                return tuple(dict.fromkeys((*spellings, choices[place], *more)))
-    return spellings
+def _tells(key: str) -> bool:
+    return len(key) > 2 or key.isdecimal()
+
+
+def _of_choice(spellings: tuple[str, ...], choices: tuple[str, ...]) -> tuple[tuple[str, ...], list[Spelling]]:
+    """The spellings with, for a multiple choice, the option's text and letter; and how its place is said."""
+    options = [fold(choice).text.strip(" ().") for choice in choices[:26]]
+    is_lettered = any(len(option) == 1 and option.isalpha() for option in options)
+    wanted = {fold(spelling).text.strip(" ().") for spelling in spellings}
+    for place, option in enumerate(options):
+        letter = chr(ord("a") + place)
+        if option in wanted or (letter in wanted and not is_lettered):
+            said = [(f"{place + 1}th", word) for word in ("option", "choice", "1")] + [("option", letter)]
+            if not option.isdecimal():
+                said += [(word, str(place + 1)) for word in ("option", "choice")]
+            if len(options) == 2:
+                said.append((("former", "latter")[place], ""))
+            by_place = [Spelling(keys if keys[1] else keys[:1], "by its place") for keys in said]
+            return (*spellings, choices[place], *(() if is_lettered else (letter.upper(),))), by_place
+    return spellings, []
 
 
 def _content(keys: list[str]) -> tuple[str, ...]:
@@ -103,50 +122,43 @@ def _content(keys: list[str]) -> tuple[str, ...]:
 
 def content_of(text: str) -> tuple[str, ...]:
     """The keys of a text that a mention of it must repeat."""
-    return _content(Words(fold(text).text.strip(" .!?")).keys)
+    return _content(keys_of(text.strip(" .!?")))
 
 
-def is_rank(key: str) -> bool:
-    return key[0].isdecimal() and key.endswith("th")
+_OPTION: Final = re.compile(r"\(?([a-z])[):] *(?=\w)")
+_UNKNOWN: Final = re.compile(r"\A[a-z] ?= ?(?=-?[\d.]+\Z)")
+"""What stands before the number that solves an equation: 'x ='."""
 
 
-def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spelling]:  # noqa: PLR0912 - one form a branch
-    words = Words(fold(text).text.strip(" .!?"))
-    keys = words.keys
-    if len(keys) > 2 and keys[1] in {")", "."} and len(keys[0]) == 1 and keys[0].isalpha():  # 'B) Saturn'
-        keys, words = keys[2:], Words(words.text.split(keys[1], 1)[1].strip())
-    if not keys:
+def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spelling]:
+    """How an answer may be written: as it is, by value, without titles, by what differs from the rival, by surname."""
+    folded, found = fold(text).text.strip(" .!?"), list[Spelling]()
+    if option := _OPTION.match(folded):  # 'B) Saturn'
+        folded, found = folded[option.end() :], [Spelling((option[1],), "letter")]
+    folded = _UNKNOWN.sub("", folded)
+    words = Words(folded)
+    keys, raws = words.keys, words.raws
+    if not keys or (len(keys) == 1 and keys[0] in POLAR):
         return []
-    counted = numbers(keys, words.raws)
-    if len(counted) == 1:
-        (start, end, value, unit) = counted[0]
-        rest = [
-            key for key in (*keys[:start], *keys[end:]) if key not in GAPS and key not in UNITS and key not in _ABOUT
-        ]
-        if not rest and not (len(keys) == 1 and is_rank(keys[0])):
-            return [Spelling((), "number", (value, unit))]
-        if (
-            rest
-            and len(rest) == 1
-            and end < len(keys)
-            and value == int(value)
-            and value < 2100
-            and not keys[0].isalpha()
-        ):
-            return [Spelling(_content(keys), "whole"), Spelling((), "number without its unit", (value, rest[0]))]
-    if len(keys) == 1 and len(words.raws[0]) == 1 and keys[0].isalpha():
-        return [Spelling((keys[0],), "letter")]
-    if len(keys) == 1 and keys[0] in POLAR:
-        return []
+    if len(keys) == 1 and len(raws[0]) == 1 and keys[0].isalpha():
+        return [Spelling((keys[0],), "letter", None, text.strip(" .!?()"))]
     content = _content(keys) or tuple(keys)
-    found = [Spelling(content, "whole", None, words.text, _is_cased(text, content))]
-    for name in SAME_NAMES.get(" ".join(content), ()):
-        also = tuple(name.split())
-        found.append(Spelling(also, "whole", None, "", len(name) < 4))
-    if len(content) > 1:
-        named = tuple(key for key in content if key not in CLASSES and (len(key) > 1 or not key.isalpha()))
-        if named and named != content and (len(named) > 1 or len(named[0]) > 3):
-            found.append(Spelling(named, "whole"))
+    counted = numbers(keys, raws)
+    if len(counted) == 1:
+        start, end, value, unit = counted[0]
+        rest = [key for key in (*keys[:start], *keys[end:]) if key not in GAPS | UNITS.keys() | _ABOUT]
+        rest = rest[1:] if " " in unit else rest  # the scale of a degree
+        if not rest:
+            return [*found, Spelling((), "number", (value, unit))]
+        if len(rest) == 1 and end < len(keys) and value < 2100 and value == int(value) and not keys[0].isalpha():
+            return [*found, Spelling(content, "whole"), Spelling((), "number without its unit", (value, rest[0]))]
+    found.append(Spelling(content, "whole", None, words.text, _is_cased(text, content)))
+    also = [tuple(name.split()) for name in SAME_NAMES.get(" ".join(content), ())]
+    found += [Spelling(name, "whole", None, "", name == ("us",)) for name in also]
+    found += [Spelling(date, "whole") for date in _dates(content)]
+    named = tuple(key for key in content if key not in CLASSES and (len(key) > 1 or not key.isalpha()))
+    if 0 < len(named) < len(content) and (len(named) > 1 or len(named[0]) > 3):
+        found.append(Spelling(named, "whole"))
     if len(content) == 2 and "-" in text:
         found.append(Spelling(("".join(content),), "whole"))
     other = content_of(rival) if rival else ()
@@ -154,41 +166,38 @@ def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spellin
         differing = [key for key, its in zip(content, other, strict=True) if key != its]
         if len(differing) == 1 and len(differing[0]) > 3 and not differing[0].isdecimal():
             found.append(Spelling((differing[0],), "the word that differs"))
-    if (
-        is_person
-        and 1 < len(content) < 5
-        and len(content[-1]) > 2
-        and text[:1].isupper()
-        and other[-1:] != content[-1:]
-    ):
+    is_name = is_person and 1 < len(content) < 5 and len(content[-1]) > 2 and text[:1].isupper()
+    if is_name and other[-1:] != content[-1:]:
         found.append(Spelling(content[-1:], "surname"))
     return found
+
+
+def _dates(content: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """A day by the name of its month and by figures, the day or the month first."""
+    figures = sorted((key for key in content if key.isdecimal() and len(key) < 5), key=int)
+    if len(content) != 3 or len(figures) < 2 or int(figures[-1]) < 32:
+        return []
+    year, names = figures[-1], [key for key in content if key in MONTHS]
+    if names:
+        day, month = figures[0], MONTHS[names[0]]
+        return [(month, day, year), (day, month, year), (year, month, day)]
+    days = ((figures[0], figures[1]), (figures[1], figures[0])) if len(figures) == 3 else ()
+    return [(name, day, year) for day, number in days for name, month in MONTHS.items() if month == number]
 
 
 def _is_cased(text: str, content: tuple[str, ...]) -> bool:
     """Whether only a capital makes the words this answer: 'US' is a country and 'us' is not, nor 'may' a month."""
     joined = "".join(content)
     is_plain = all(key in EMPTY_WORDS or key in CAPITAL_WORDS for key in content)
-    return text[:1].isupper() and (
-        is_plain or len(joined) < 3 or (len(joined) < 5 and text.isupper() and joined.isalpha())
-    )
-
-
-CAPITAL_WORDS: Final = words_of("capital_words")
-SAME_NAMES: Final = {
-    name: tuple(other for other in names if other != name) for names in phrases_of("same_names") for name in names
-}
-_ABOUT: Final = words_of("about")
+    is_short = len(joined) < 3 or (len(joined) < 5 and text.isupper() and joined.isalpha())
+    return text[:1].isupper() and (is_plain or is_short) and joined != "uk"
 
 
 def mentions(words: Words, answers: tuple[Answer, ...], original: str) -> list[Mention]:
     """Every mention, in order, less those inside a longer rival's. Yes and no are looked for elsewhere."""
     keys = words.keys
-    starts: dict[str, list[int]] = {}
-    wanted = {spelling.keys[0] for which in answers for spelling in which.spellings if spelling.keys}
-    for place, key in enumerate(keys):
-        if key in wanted:
-            starts.setdefault(key, []).append(place)
+    there = frozenset[str]().union(*[which.firsts for which in answers]).intersection(keys)
+    starts = {key: _places(keys, key) for key in there}
     counted: list[Number] | None = None
     found: list[Mention] = []
     for which in answers:
@@ -196,141 +205,133 @@ def mentions(words: Words, answers: tuple[Answer, ...], original: str) -> list[M
         for spelling in which.spellings:
             if spelling.number is not None:
                 counted = numbers(keys, words.raws) if counted is None else counted
-                own += _numbers(words, counted, spelling, which.side, is_rough=which.is_rough)
-            elif spelling.kind == "letter":
-                own += _letters(words, starts.get(spelling.keys[0], []), spelling, which.side, original)
-            elif spelling.kind != "surname" or not own:
-                places = starts.get(spelling.keys[0], [])
-                if spelling.cased and len(original) == len(words.text):
-                    places = [place for place in places if original[words.places[place][0]].isupper()]
-                own += _in_order(keys, places, spelling, which.side)
+                own += _numbers(counted, spelling, which)
+            elif spelling.keys[0] in there:
+                places = starts[spelling.keys[0]]
+                if spelling.kind == "letter":
+                    own += _letters(words, places, spelling, which.side, original)
+                elif spelling.kind != "surname" or not own:
+                    if spelling.cased and len(original) == len(words.text):
+                        places = [place for place in places if original[words.places[place][0]].isupper()]
+                    own += _in_order(keys, places, spelling, which.side)
         if not own:
             for spelling in which.spellings:
-                if spelling.kind == "whole" and 1 < len(spelling.keys) < 8 and _may_be_mixed(spelling.keys):
+                if spelling.kind == "whole" and len(spelling.keys) > 1:
                     own += _any_order(keys, spelling.keys, which.side)
-                if not own and len(spelling.text) > 3:
+                if not own and len(spelling.text) > 3 and spelling.text in words.text:
                     own += _run_together(words, spelling.text, which.side, original)
         found += own if len(own) <= 2 * PER_END else own[:PER_END] + own[-PER_END:]
     return _outermost(found)
 
 
-def _numbers(words: Words, counted: list[Number], spelling: Spelling, side: Side, *, is_rough: bool) -> list[Mention]:
+def _places(keys: list[str], key: str) -> list[int]:
+    found, place = [], -1
+    try:
+        while True:
+            place = keys.index(key, place + 1)
+            found.append(place)
+    except ValueError:
+        return found
+
+
+def _numbers(counted: list[Number], spelling: Spelling, which: Answer) -> list[Mention]:
+    """Where a number is, by value: in the same unit, in one that it may be converted to, in another or in none."""
     value, unit = spelling.number or (0.0, "")
     found = []
     for number in counted:
-        if number.value < 1000 and _is_glued(words, number.start):
-            continue
-        if number.value == value or abs(number.value - value) <= 1e-9 * abs(value):
-            kind = spelling.kind
-            if unit and number.unit and unit != number.unit and kind == "number":
-                kind = "number of another unit"
-            elif unit != number.unit and (unit or number.unit == "%"):
+        away, its, kind = abs(number.value - value), number.unit, ""
+        is_other = bool(unit and its) and its not in {unit, unit.split()[0]} and its.split()[0] != unit
+        if away <= 1e-9 * abs(value):
+            kind = "number of another unit" if is_other and spelling.kind == "number" else spelling.kind
+            if bool(unit) != bool(its) and (unit or its == "%"):
                 kind = "number without its unit"
-            found.append(Mention(number.start, number.end, side, kind))
-        elif unit and number.unit and unit != number.unit:
-            wanted, there = in_base(value, unit), in_base(number.value, number.unit)
-            if wanted and there and wanted[1] == there[1] and abs(wanted[0] - there[0]) <= 0.01 * abs(wanted[0]):
-                found.append(Mention(number.start, number.end, side, "number"))
-        elif is_rough and abs(number.value - value) <= 0.01 * abs(value):
-            found.append(Mention(number.start, number.end, side, "number nearly so"))
+        elif is_other:
+            (wanted, base), (there, its_base) = in_base(value, unit), in_base(number.value, its)
+            kind = "number" if base and base == its_base and abs(wanted - there) <= 0.01 * abs(wanted) else ""
+        elif which.is_rough and away <= 0.01 * abs(value):
+            kind = "number nearly so"
+        if kind:
+            found.append(Mention(number.start, number.end, which.side, kind))
     return found
 
 
-def _is_glued(words: Words, place: int) -> bool:
-    """Whether a letter stands right before a number: 'h8'."""
-    start = words.places[place][0]
-    return words.raws[place][0].isdecimal() and start > 0 and words.text[start - 1].isalpha()
-
-
 def _letters(words: Words, places: list[int], spelling: Spelling, side: Side, original: str) -> list[Mention]:
-    """A letter counts as a capital, or where marks set it off; 'a' and 'i' only where marks do."""
-    found, raws = [], words.raws
+    """A letter counts as it is given or as a capital, or where marks set it off; 'a' and 'i' only where marks do."""
+    found, keys = [], words.keys
     for place in places:
         start, end = words.places[place]
-        is_capital = original[start:end].isupper()
-        after = raws[place + 1] if place + 1 < len(raws) else "."
-        is_set_off = (
-            after in {")", ".", ":", ",", "!"} or after[0] == "\n" or words.text[end : end + 1] in {"*", '"', "'", "}"}
-        )
-        is_word = spelling.keys[0] in {"a", "i"}
-        if is_set_off or (is_capital and not is_word) or (is_capital and place and raws[place - 1] in {":", "(", "is"}):
+        after = keys[place + 1] if place + 1 < len(keys) else "."
+        is_set_off = after in set(").:,!\n") or words.text[end : end + 1] in {"*", '"', "'", "}"}
+        may_be_capital = keys[place] not in {"a", "i"} or (place and keys[place - 1] in {":", "(", "is"})
+        is_given = original[start:end] == spelling.text or original[start:end].isupper()
+        if is_set_off or (may_be_capital and is_given):
             found.append(Mention(place, place + 1, side, "letter"))
     return found
 
 
 def _in_order(keys: list[str], places: list[int], spelling: Spelling, side: Side) -> list[Mention]:
-    found, rest = [], spelling.keys[1:]
+    """Where the words stand one after another, with nothing between them but gaps."""
+    found = []
     for place in places:
-        end: int | None = place + 1
-        for key in rest:
-            end = _next(keys, end or 0, key)
-            if end is None:
+        end = place + 1
+        for key in spelling.keys[1:]:
+            last = min(end + BETWEEN, len(keys) - 1)
+            while end < last and keys[end] in GAPS and keys[end] != key:
+                end += 1
+            if end > last or (keys[end] != key and not (keys[end][:-2] == key and is_rank(keys[end]))):
                 break
-        if end is not None:
+            end += 1
+        else:
             found.append(Mention(place, end, side, spelling.kind))
     return found
-
-
-def _next(keys: list[str], place: int, key: str) -> int | None:
-    """The end of the key if it comes next, but for gaps."""
-    for skipped in range(place, min(place + BETWEEN + 1, len(keys))):
-        there = keys[skipped]
-        if there == key or (there[0].isdecimal() and there[:-2] == key and is_rank(there)):
-            return skipped + 1
-        if there not in GAPS:
-            return None
-    return None
 
 
 def _run_together(words: Words, wanted: str, side: Side, original: str) -> list[Mention]:
     """Where a name is written together with the word before it ('isSydney') or with the number of a footnote."""
     found: list[Mention] = []
-    text = words.text
-    if len(original) != len(text):
-        return []
-    place = text.find(wanted)
+    text, starts = words.text, words.places
+    place = text.find(wanted) if len(original) == len(text) else -1
     while place >= 0 and len(found) < PER_END:
         end = place + len(wanted)
         after = text[end : end + 3]
-        is_open = (
-            place == 0 or not text[place - 1].isalnum() or (original[place].isupper() and original[place - 1].islower())
-        )
-        is_closed = not after[:1].isalpha() and (not wanted[-1].isdecimal() or not after[:3].isdecimal())
-        if is_open and is_closed:
-            starts = words.places
-            first = bisect_right(starts, (place, len(text))) - 1
+        is_joined = original[place].isupper() and original[place - 1 : place].islower()
+        is_closed = not after[:1].isalpha() and (not wanted[-1].isdecimal() or not after.isdecimal())
+        if is_closed and (is_joined or not text[place - 1 : place].isalnum()):
+            first = max(bisect_right(starts, (place, len(text))) - 1, 0)
             last = bisect_right(starts, (end - 1, len(text)))
-            found.append(Mention(max(first, 0), max(last, first + 1), side, "run together"))
+            found.append(Mention(first, max(last, first + 1), side, "run together"))
         place = text.find(wanted, place + 1)
     return found
 
 
-def _may_be_mixed(keys: tuple[str, ...]) -> bool:
-    """Whether the words mean the same in another order: no formula, no word twice."""
-    return len(set(keys)) == len(keys) and all(len(key) > 1 or key.isdecimal() for key in keys)
+@lru_cache(maxsize=1 << 13)
+def _mixed(wanted: tuple[str, ...]) -> frozenset[str]:
+    """The keys that may stand in another order, a day also as a rank; none of a formula or with a word twice."""
+    is_formula = any(len(key) == 1 and not key.isdecimal() for key in wanted)
+    if is_formula or len(set(wanted)) < len(wanted) or len(wanted) > 7:
+        return frozenset()
+    return frozenset({*wanted, *[f"{key}th" for key in wanted if key.isdecimal()]})
 
 
 def _any_order(keys: list[str], wanted: tuple[str, ...], side: Side) -> list[Mention]:
     """The shortest stretches that hold all of the words, hardly longer than they are."""
-    missing, need = set(wanted), len(set(wanted))
-    if not missing.issubset(keys) and not any(key.isdecimal() for key in wanted):
+    missing, need = _mixed(wanted), len(wanted)
+    if not missing or len(missing.intersection(keys)) < need:
         return []
-    hits = [
-        (place, key)
-        for place, full in enumerate(keys)
-        if (key := full[:-2] if full[0].isdecimal() and is_rank(full) else full) in missing
-    ]
+    hits = [(place, key[:-2] if is_rank(key) else key) for place, key in enumerate(keys) if key in missing]
     found: list[Mention] = []
-    for first in range(len(hits) - need + 1):
-        seen: set[str] = set()
-        for place, key in hits[first : first + need + 2]:
-            seen.add(key)
-            if len(seen) == need:
-                if place + 1 - hits[first][0] <= 2 * need + 1 and (not found or hits[first][0] >= found[-1].end):
-                    found.append(Mention(hits[first][0], place + 1, side, "in another order"))
-                break
-        if len(found) > PER_END:
-            break
+    for start, end, share in _gathered(hits, dict.fromkeys(wanted, 1), 2 * need + 1):
+        if share == 1 and (not found or start >= found[-1].end):
+            found.append(Mention(start, end, side, "in another order"))
+    return found
+
+
+def _gathered(hits: list[tuple[int, str]], sizes: dict[str, int], window: int) -> list[tuple[int, int, float]]:
+    """From each place on, where those of the words end that stand within a window, and what share they are."""
+    found, total = [], sum(sizes.values())
+    for first, (start, _) in enumerate(hits[: 4 * PER_END]):
+        near = {key: place for place, key in reversed(hits[first : first + 12]) if place - start < window}
+        found.append((start, max(near.values()) + 1, sum(sizes[key] for key in near) / total))
     return found
 
 
@@ -339,13 +340,10 @@ def _outermost(found: list[Mention]) -> list[Mention]:
     found.sort(key=lambda mention: (mention.start, -mention.end))
     kept: list[Mention] = []
     for mention in found:
-        if any(
-            other.end >= mention.end
-            and (other.end - other.start > mention.end - mention.start or other.side == mention.side)
-            for other in kept[-6:]
-        ):
-            continue
-        kept.append(mention)
+        size = mention.end - mention.start
+        outer = [other for other in kept[-6:] if other.end >= mention.end]
+        if not any(other.end - other.start > size or other.side == mention.side for other in outer):
+            kept.append(mention)
     return kept
 
 
@@ -357,31 +355,14 @@ ROOT: Final = 5
 
 def parts(words: Words, target: Answer) -> list[Mention]:
     """Where a third or more of the informative letters of a spelling stand, the best places first."""
-    if any(spelling.kind == "number" for spelling in target.spellings):
-        return []
-    found = {mention for letters in target.letters if letters for mention in _parts(words, dict(letters))}
+    found: set[Mention] = set()
+    for letters in target.letters if all(spelling.kind != "number" for spelling in target.spellings) else ():
+        roots = {key[:ROOT]: size for key, size in letters}
+        hits = [(at, root) for at, key in enumerate(words.keys) if (root := key[:ROOT]) in roots and _tells(key)]
+        for start, end, share in _gathered(hits, roots, WINDOW):
+            if share >= 1 / 3:
+                found.add(Mention(start, end, "target", "part", share))
     return sorted(found, key=lambda mention: (-mention.share, mention.start, mention.end))[:4]
-
-
-def _parts(words: Words, letters: dict[str, int]) -> list[Mention]:
-    roots, total = {key[:ROOT]: size for key, size in letters.items()}, sum(letters.values())
-    keys = words.keys
-    hits = [
-        (place, key[:ROOT])
-        for place, key in enumerate(keys)
-        if key[:ROOT] in roots and (len(key) > 2 or key.isdecimal())
-    ]
-    found: list[Mention] = []
-    for first, (start, _) in enumerate(hits[: 4 * PER_END]):
-        seen: dict[str, int] = {}
-        for place, root in hits[first : first + 12]:
-            if place - start >= WINDOW:
-                break
-            seen.setdefault(root, place)
-        share = sum(roots[root] for root in seen) / total
-        if share >= 1 / 3:
-            found.append(Mention(start, max(seen.values()) + 1, "target", "part", min(share, 1.0)))
-    return found
 
 
 def same(first: str, second: str) -> bool:

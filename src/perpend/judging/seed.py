@@ -40,13 +40,18 @@ FALSE_WORDS: Final = frozenset({"no", "false", "n", "f"})
 _CLAUSE: Final = r"[^\n.,;]+"
 _TAIL: Final = rf"(?:\s*+({_CLAUSE})|\n*+{_CLAUSE})"
 _SIGN_TAIL: Final = rf"(?:\s*+[:=]?\s*+({_CLAUSE})|\n*+{_CLAUSE})"
-FINAL_MARKER: Final = re.compile(rf"final[\s\-]*+answer\s*+[:=]{_TAIL}", re.IGNORECASE)
-ANSWER_IS: Final = re.compile(rf"answer\s++is{_SIGN_TAIL}", re.IGNORECASE)
-ANSWER_MARKER: Final = re.compile(rf"\banswer\s*+[:=]{_TAIL}", re.IGNORECASE)
-THEREFORE: Final = re.compile(rf"\btherefore(?:\s*+[,:]?\s*+({_CLAUSE})|\n*+{_CLAUSE})", re.IGNORECASE)
-CONCLUSION: Final = re.compile(rf"\bconclusion\s*+[:=]{_TAIL}", re.IGNORECASE)
-SO: Final = re.compile(rf"\bso(?:\s++(?:the\s++answer\s++is\s++)?+({_CLAUSE})|\s\n*+{_CLAUSE})", re.IGNORECASE)
-ULTIMATE: Final = re.compile(rf"(?:final|ultimate)\s++answer{_SIGN_TAIL}", re.IGNORECASE)
+PATTERNS: Final = tuple(
+    (name, re.compile(pattern, re.IGNORECASE))
+    for name, pattern in (
+        ("final answer marker", rf"final[\s\-]*+answer\s*+[:=]{_TAIL}"),
+        ("answer is", rf"answer\s++is{_SIGN_TAIL}"),
+        ("answer marker", rf"\banswer\s*+[:=]{_TAIL}"),
+        ("therefore", rf"\btherefore(?:\s*+[,:]?\s*+({_CLAUSE})|\n*+{_CLAUSE})"),
+        ("conclusion", rf"\bconclusion\s*+[:=]{_TAIL}"),
+        ("so", rf"\bso(?:\s++(?:the\s++answer\s++is\s++)?+({_CLAUSE})|\s\n*+{_CLAUSE})"),
+        ("ultimate answer", rf"(?:final|ultimate)\s++answer{_SIGN_TAIL}"),
+    )
+)
 
 
 @lru_cache(maxsize=2)  # three scorers of a response ask one after the other
@@ -184,16 +189,7 @@ def _from_last_line(text: str) -> tuple[Label | None, str]:
 
 def _from_patterns(text: str) -> tuple[Label | None, str]:
     cleaned = MARKUP.sub("", text)
-    patterns = (
-        ("final answer marker", FINAL_MARKER),
-        ("answer is", ANSWER_IS),
-        ("answer marker", ANSWER_MARKER),
-        ("therefore", THEREFORE),
-        ("conclusion", CONCLUSION),
-        ("so", SO),
-        ("ultimate answer", ULTIMATE),
-    )
-    for name, pattern in patterns:
+    for name, pattern in PATTERNS:
         match = pattern.search(cleaned)
         label = _rightmost_label(match.group(1) or "") if match else None
         if label is not None:
