@@ -281,7 +281,7 @@ class Page:
         if known is None:
             keys, (low, high) = self.words.keys, self.bounds(sentence)
             known = self._breaks[sentence] = []
-            gives_way = not YIELDING.isdisjoint(keys[low : low + 2])
+            gives_way = keys[low] == "not" or not YIELDING.isdisjoint(keys[low : low + 2])
             for place in range(low + 1, high):
                 key = keys[place]
                 if key == ":":
@@ -501,7 +501,7 @@ def _zones(page: Page, mention: Mention) -> set[int]:
 
 
 SPOKEN_KINDS: Final = frozenset({"yes or no", "yes or no, denied", "said in other words", "said in part"})
-TOLD: Final = frozenset({"denial", "wrong", "right", "nothing"})
+TOLD: Final = frozenset({"denial", "wrong", "right", "nothing", "disowns"})
 """Lists that say no more of a yes or no: they are counted in it."""
 
 OPENINGS: Final = words_of("openings") | ARTICLES
@@ -529,7 +529,7 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     earlier = {name for _, stop, name in hits if stop <= start}
     is_short, is_opinion, content = len(keys) <= SHORT_TEXT, page.asked.is_opinion, _content(page, start, end, sentence)
     in_slot = line is not None and line[0] <= start < line[1]
-    ahead = {name for _, stop, name in hits if first <= stop <= start}
+    ahead = earlier if keys[first - 1] == ":" else {name for _, stop, name in hits if first <= stop <= start}
     behind = {name for begin, _, name in hits if begin >= end}
     is_told = not PERSONS.isdisjoint(ahead) and not TELLING.isdisjoint(ahead)
     is_told |= not PERSONS.isdisjoint(behind) and "reported" in behind
@@ -556,7 +556,8 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
         "overturned": any(one.is_announced or 2 * one.share > len(page.asked.roots) for one in turned if one.share),
         "a rival is denied": any(view.claims[one].is_denied for one in rivals),
         "told by others": is_told,
-        "told by others, and joined": is_told and "own" in behind,
+        "told by others, and joined": is_told
+        and any(name in {"own", "agree"} and keys[begin] in {"i", "we"} for begin, _, name in hits if begin >= end),
         "yes or no under a condition": mention.kind in SPOKEN_KINDS and any(name in CONDITIONS for _, _, name in hits),
         "another's": keys[end : end + 1] == ["'s"],
         "in the question itself": page.asked.keys.issuperset(keys[start : mention.end]),
@@ -675,7 +676,7 @@ def _spoken(page: Page, sides: dict[bool, Side], place: int) -> Iterator[Mention
     sentence = page.sentence(place)
     (low, high), after = page.bounds(sentence), keys[place + 1] if place + 1 < len(keys) else "."
     value = SAID.get(key)
-    if value is None and high - low < 5 and (key != "not" or after in STOPS):
+    if value is None and high - low < 5 and after != "not" and (key != "not" or after in STOPS):
         value = ALONE.get(key)
     is_other = (key == "no" and after not in AFTER_NO) or (key in JUDGING and after not in STOPS and after != ",")
     if value is None or is_other:
