@@ -316,6 +316,7 @@ class Question(NamedTuple):
 
     keys: frozenset[str]
     roots: tuple[str, ...]
+    figures: frozenset[str]
     is_opinion: bool
     is_sum: bool
     is_denied: bool
@@ -332,6 +333,7 @@ def question(prompt: str) -> Question:
     return Question(
         keys,
         tuple(dict.fromkeys(key[:ROOT] for key in words if is_informative(key))),
+        frozenset(key for key in words if key.isdecimal()),
         (not OPINION.isdisjoint(keys) and "you" not in keys) or not keys.isdisjoint({"prefer", "favorite"}),
         bool(SUM.search(text)) or figures > 2 or (figures > 1 and "how" in keys),
         "not" in keys or ("false" in keys and "true" not in keys),
@@ -528,6 +530,7 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     hits = [(begin, stop, name) for begin, stop, name in page.hits(sentence) if stop <= start or begin >= end]
     earlier = {name for _, stop, name in hits if stop <= start}
     is_short, is_opinion, content = len(keys) <= SHORT_TEXT, page.asked.is_opinion, _content(page, start, end, sentence)
+    figures = {key for place, key in enumerate(keys[low:high], low) if key.isdecimal() and not start <= place < end}
     in_slot = line is not None and line[0] <= start < line[1]
     ahead = earlier if keys[first - 1] == ":" else {name for _, stop, name in hits if first <= stop <= start}
     behind = {name for begin, _, name in hits if begin >= end}
@@ -541,6 +544,7 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
         "an opinion among examples": is_opinion and "example" in ahead,
         "an opinion and no more": is_opinion and (in_slot or content["all of its clause"]),
         "something else in a short text": is_short and bool(content.keys() & ELSE),
+        "another number in a short text": is_short and not figures.issuperset(page.asked.figures) and len(figures) > 0,
         "all of the text": count == 1 and closes and _is_around(keys, low, start),
         "ends its sentence": closes,
         "in the last sentence": sentence == count - 1,
