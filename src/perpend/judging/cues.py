@@ -537,6 +537,7 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
         "an opinion in a short text": is_opinion and is_short,
         "an opinion of its own": is_opinion and "own" in ahead | behind,
         "an opinion among examples": is_opinion and "example" in ahead,
+        "an opinion that varies": is_opinion and any(name == "varies" for _, _, name in page.hits(sentence - 1)),
         "an opinion and no more": is_opinion and (in_slot or content["all of its clause"]),
         "something else in a short text": is_short and bool(content.keys() & ELSE),
         "another number in a short text": is_short and not figures.issuperset(page.asked.figures) and len(figures) > 0,
