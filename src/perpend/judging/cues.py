@@ -43,7 +43,7 @@ HEAVIEST: Final = 50.0
 MOST_PHRASES: Final = 500
 """The limits of a rule file: its bytes, a weight, the phrases that begin with one word."""
 Gap: TypeAlias = int
-Phrase: TypeAlias = tuple[tuple[frozenset[str] | Gap, ...], int]
+Phrase: TypeAlias = tuple[tuple[frozenset[str] | Gap, ...], str]
 """What follows the first word, each the keys of which one comes next or how many words may be skipped; and its list."""
 Hit: TypeAlias = tuple[int, int, str]
 """Where a cue begins and ends, and its list."""
@@ -65,7 +65,6 @@ class Rules(NamedTuple):
     ids: dict[str, int]
     cues: dict[str, dict[str, list[Phrase]]]
     spoken: dict[str, dict[str, list[Phrase]]]
-    lists: tuple[str, ...]
     zones: dict[str, tuple[int, ...]]
     bound: frozenset[str]
     thresholds: dict[str, float]
@@ -100,11 +99,7 @@ def rules(text: str | None = None) -> Rules:
     names, signs, strengths, numbered = zip(*features, strict=True)
     priors = [-strength if sign == "against" else strength for sign, strength in zip(signs, strengths, strict=True)]
     ids = {name: place for place, name in enumerate(names)}
-    lists = tuple(body["cues"])
-    cues, spoken = (
-        _index({name: (place, body["cues"][name]["words"]) for place, name in enumerate(lists) if name in some})
-        for some in (lists, SPOKEN)
-    )
+    lists = {name: entry["words"] for name, entry in body["cues"].items()}
     return Rules(
         hashlib.sha256((packaged if text is None else text).encode()).hexdigest(),
         names,
@@ -112,9 +107,8 @@ def rules(text: str | None = None) -> Rules:
         tuple(priors),
         tuple(map(float, numbered)),
         ids,
-        cues,
-        spoken,
-        lists,
+        _index(lists),
+        _index({name: lists[name] for name in SPOKEN}),
         zones,
         frozenset(name for name, entry in body["cues"].items() if entry["sign"] != "free"),
         body["thresholds"],
@@ -143,11 +137,11 @@ def _form(value: object, *, is_free: bool = False) -> object:
     return value if not is_free else "number" if isinstance(value, int | float) else type(value).__name__
 
 
-def _index(lists: Mapping[str, tuple[int, str]]) -> dict[str, dict[str, list[Phrase]]]:
+def _index(lists: Mapping[str, str]) -> dict[str, dict[str, list[Phrase]]]:
     """The phrases of some lists by first and second word."""
     found: dict[str, dict[str, list[Phrase]]] = {}
     sizes: dict[str, int] = {}
-    for place, words in lists.values():
+    for name, words in lists.items():
         for phrase in words.replace("\n", " ").split(","):
             for first, *rest in _variants(phrase.split()[:12]):
                 gaps = [part for part in rest if isinstance(part, int)]
@@ -157,7 +151,7 @@ def _index(lists: Mapping[str, tuple[int, str]]) -> dict[str, dict[str, list[Phr
                     if sizes[key] > MOST_PHRASES or len(gaps) > 2:
                         raise DataError(f"rules: {phrase!r}: too many phrases begin with {key!r}, or it has many gaps")
                     for second in seconds:
-                        found.setdefault(key, {}).setdefault(second, []).append((tuple(rest), place))
+                        found.setdefault(key, {}).setdefault(second, []).append((tuple(rest), name))
     return found
 
 
@@ -251,7 +245,7 @@ class Page:
 
     def found(self, low: int, high: int, cues: dict[str, dict[str, list[Phrase]]]) -> list[Hit]:
         """The longest cues at each word between two places, but for those inside a neutral one."""
-        keys, lists, asked, bound = self.words.keys, self.rules.lists, self.asked.keys, self.rules.bound
+        keys, asked, bound = self.words.keys, self.asked.keys, self.rules.bound
         found: list[Hit] = []
         covered = low
         for place in range(low, high):
@@ -260,12 +254,12 @@ class Page:
                 continue
             longest, there = covered, set[str]()
             for second in ("", keys[place + 1]) if place + 1 < high else ("",):
-                for rest, number in phrases.get(second, ()):
+                for rest, name in phrases.get(second, ()):
                     end = _ends(keys, place + 1, high, rest)
                     if end > longest:
-                        longest, there = end, {lists[number]}
+                        longest, there = end, {name}
                     elif end == longest and end > covered:
-                        there.add(lists[number])
+                        there.add(name)
             if not there:
                 continue
             if not NEUTRAL.isdisjoint(there):
@@ -281,7 +275,7 @@ class Page:
         if known is None:
             keys, (low, high) = self.words.keys, self.bounds(sentence)
             known = self._breaks[sentence] = []
-            gives_way = not YIELDING.isdisjoint(keys[low : low + 2])
+            gives_way = keys[low] == "not" or not YIELDING.isdisjoint(keys[low : low + 2])
             for place in range(low + 1, high):
                 key = keys[place]
                 if key == ":":
@@ -316,6 +310,7 @@ class Question(NamedTuple):
 
     keys: frozenset[str]
     roots: tuple[str, ...]
+    figures: frozenset[str]
     is_opinion: bool
     is_sum: bool
     is_denied: bool
@@ -332,6 +327,7 @@ def question(prompt: str) -> Question:
     return Question(
         keys,
         tuple(dict.fromkeys(key[:ROOT] for key in words if is_informative(key))),
+        frozenset(key for key in words if key.isdecimal()),
         (not OPINION.isdisjoint(keys) and "you" not in keys) or not keys.isdisjoint({"prefer", "favorite"}),
         bool(SUM.search(text)) or figures > 2 or (figures > 1 and "how" in keys),
         "not" in keys or ("false" in keys and "true" not in keys),
@@ -388,6 +384,7 @@ class Scene(NamedTuple):
 
 
 SHORT_SLOT: Final = 25
+"""An answer line of so many words holds the answer; a longer one may hold its reasons too."""
 
 
 def scene(page: Page, found: list[Mention]) -> Scene:
@@ -501,7 +498,7 @@ def _zones(page: Page, mention: Mention) -> set[int]:
 
 
 SPOKEN_KINDS: Final = frozenset({"yes or no", "yes or no, denied", "said in other words", "said in part"})
-TOLD: Final = frozenset({"denial", "wrong", "right", "nothing"})
+TOLD: Final = frozenset({"denial", "wrong", "right", "nothing", "disowns"})
 """Lists that say no more of a yes or no: they are counted in it."""
 
 OPENINGS: Final = words_of("openings") | ARTICLES
@@ -528,8 +525,9 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     hits = [(begin, stop, name) for begin, stop, name in page.hits(sentence) if stop <= start or begin >= end]
     earlier = {name for _, stop, name in hits if stop <= start}
     is_short, is_opinion, content = len(keys) <= SHORT_TEXT, page.asked.is_opinion, _content(page, start, end, sentence)
+    figures = {key for place, key in enumerate(keys[low:high], low) if key.isdecimal() and not start <= place < end}
     in_slot = line is not None and line[0] <= start < line[1]
-    ahead = {name for _, stop, name in hits if first <= stop <= start}
+    ahead = earlier if keys[first - 1] == ":" else {name for _, stop, name in hits if first <= stop <= start}
     behind = {name for begin, _, name in hits if begin >= end}
     is_told = not PERSONS.isdisjoint(ahead) and not TELLING.isdisjoint(ahead)
     is_told |= not PERSONS.isdisjoint(behind) and "reported" in behind
@@ -539,8 +537,10 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
         "an opinion in a short text": is_opinion and is_short,
         "an opinion of its own": is_opinion and "own" in ahead | behind,
         "an opinion among examples": is_opinion and "example" in ahead,
+        "an opinion that varies": is_opinion and any(name == "varies" for _, _, name in page.hits(sentence - 1)),
         "an opinion and no more": is_opinion and (in_slot or content["all of its clause"]),
         "something else in a short text": is_short and bool(content.keys() & ELSE),
+        "another number in a short text": is_short and not figures.issuperset(page.asked.figures) and len(figures) > 0,
         "all of the text": count == 1 and closes and _is_around(keys, low, start),
         "ends its sentence": closes,
         "in the last sentence": sentence == count - 1,
@@ -556,7 +556,8 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
         "overturned": any(one.is_announced or 2 * one.share > len(page.asked.roots) for one in turned if one.share),
         "a rival is denied": any(view.claims[one].is_denied for one in rivals),
         "told by others": is_told,
-        "told by others, and joined": is_told and "own" in behind,
+        "told by others, and joined": is_told
+        and any(name in {"own", "agree"} and keys[begin] in {"i", "we"} for begin, _, name in hits if begin >= end),
         "yes or no under a condition": mention.kind in SPOKEN_KINDS and any(name in CONDITIONS for _, _, name in hits),
         "another's": keys[end : end + 1] == ["'s"],
         "in the question itself": page.asked.keys.issuperset(keys[start : mention.end]),
@@ -572,6 +573,7 @@ TELLING: Final = frozenset({"reported", "answer", "copula"})
 CONDITIONS: Final = frozenset({"if", "condition", "may", "unknown", "varies"})
 TAGS: Final = frozenset({"not", "right"})
 SHORT_TEXT: Final = 12
+"""In a text of so few words, all that it says is about the answer."""
 ELSE: Final = frozenset({"some of the question's words, and others", "none of the question's words, and others"})
 
 
@@ -601,7 +603,7 @@ def _content(page: Page, start: int, end: int, sentence: int) -> dict[str, bool]
     said = {name for begin, _, name in page.hits(sentence) if first <= begin < last}
     clause = [place for place in range(first, min(last, first + 60)) if not start <= place < end]
     shared = {key for place in clause if (key := keys[place][:ROOT]) in roots}
-    own = [keys[place] for place in clause if place not in cued and _is_told(page, place)]
+    own = [keys[place] for place in clause if place not in cued and _is_own(page, place)]
     is_alone = shared.issuperset(key[:ROOT] for key in own)
     much = next(name for least, name in SHARES if len(shared) >= least * len(roots) and (shared or not least))
     return {
@@ -611,7 +613,7 @@ def _content(page: Page, start: int, end: int, sentence: int) -> dict[str, bool]
     }
 
 
-def _is_told(page: Page, place: int) -> bool:
+def _is_own(page: Page, place: int) -> bool:
     """Whether a word says something, and is no name."""
     key, words, original = page.words.keys[place], page.words, page.original
     is_name = len(original) == len(words.text) and original[words.places[place][0]].isupper()
@@ -675,7 +677,7 @@ def _spoken(page: Page, sides: dict[bool, Side], place: int) -> Iterator[Mention
     sentence = page.sentence(place)
     (low, high), after = page.bounds(sentence), keys[place + 1] if place + 1 < len(keys) else "."
     value = SAID.get(key)
-    if value is None and high - low < 5 and (key != "not" or after in STOPS):
+    if value is None and high - low < 5 and after != "not" and (key != "not" or after in STOPS):
         value = ALONE.get(key)
     is_other = (key == "no" and after not in AFTER_NO) or (key in JUDGING and after not in STOPS and after != ",")
     if value is None or is_other:
