@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perpend.errors import DataError
-from perpend.judging.cues import RULES, rules
+from perpend.judging.cues import RULES, Rules, rules
 from perpend.judging.fit import design, fitted, written
 from perpend.judging.scorers import SCORERS, scorers
 from perpend.judging.verdict import evidence, read
@@ -112,6 +112,38 @@ def test_golden_lines_are_decided_as_their_reader_does() -> None:
         total += 1
         right += score.value == case["value"] and (name != "stance" or score.answer == case.get("answer", score.answer))
     assert right >= AGREEMENT * total, f"{right} of {total}"
+
+
+def without(known: Rules, name: str) -> Rules:
+    """A rule set that has lost a list of cues."""
+
+    def less(cues: dict) -> dict:
+        return {
+            first: {second: [one for one in phrases if one[1] != name] for second, phrases in rest.items()}
+            for first, rest in cues.items()
+        }
+
+    return known._replace(cues=less(known.cues), spoken=less(known.spoken))
+
+
+def decided(known: Rules, cases: list[dict]) -> set[int]:
+    """The golden cases that a rule set decides as their reader does."""
+    ours = scorers(known)
+    found = set()
+    for place, case in enumerate(cases):
+        response = Response(text=case["text"], finish=case.get("finish"))
+        score = ours[case["scorer"].partition("@")[0]].judge(item_of(case), response)
+        if (score.value, score.answer if "answer" in case else None) == (case["value"], case.get("answer")):
+            found.add(place)
+    return found
+
+
+def test_every_list_of_cues_decides_a_case() -> None:
+    cases = [case for case in lines() if case.get("text") and case["scorer"].partition("@")[0] in scorers()]
+    cases = [case for case in cases if case["scorer"][-1] in "234"]
+    whole = decided(rules(), cases)
+    idle = [name for name in rules().zones if not whole - decided(without(rules(), name), cases)]
+    assert not idle, idle
 
 
 @pytest.mark.parametrize("name", ["correct", "mentioned", "endorsed", "refused", "label", "label_lenient"])

@@ -40,7 +40,7 @@ NEUTRAL: Final = frozenset({"nothing", "right"})
 RULES: Final = files("perpend.judging").joinpath("rules.toml")
 LARGEST: Final = 256_000
 HEAVIEST: Final = 50.0
-MOST_PHRASES: Final = 500
+MOST_PHRASES: Final = 300
 """The limits of a rule file: its bytes, a weight, the phrases that begin with one word."""
 Gap: TypeAlias = int
 Phrase: TypeAlias = tuple[tuple[frozenset[str] | Gap, ...], str]
@@ -510,7 +510,7 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     """What is so of a mention: where it stands, what else is named, how it is written, what its clause says."""
     page, side, start, end, line = view.page, mention.side, mention.start, mention.end, view.slot
     sentence, count, keys = page.sentence(start), len(page.starts), page.words.keys
-    low, high = page.bounds(sentence)
+    low, high = page.starts[sentence], page.ends[sentence]
     while mention.kind.startswith("number") and end < high and keys[end] in UNITS:
         end += 1
     closes = _is_tail(keys, end, high)
@@ -525,7 +525,9 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     hits = [(begin, stop, name) for begin, stop, name in page.hits(sentence) if stop <= start or begin >= end]
     earlier = {name for _, stop, name in hits if stop <= start}
     is_short, is_opinion, content = len(keys) <= SHORT_TEXT, page.asked.is_opinion, _content(page, start, end, sentence)
-    figures = {key for place, key in enumerate(keys[low:high], low) if key.isdecimal() and not start <= place < end}
+    figures = {
+        key for place, key in enumerate(keys[low : low + LONGEST], low) if key.isdecimal() and not start <= place < end
+    }
     in_slot = line is not None and line[0] <= start < line[1]
     ahead = earlier if keys[first - 1] == ":" else {name for _, stop, name in hits if first <= stop <= start}
     behind = {name for begin, _, name in hits if begin >= end}
