@@ -466,7 +466,7 @@ def features(view: Scene, mention: Mention, *more: str) -> frozenset[int]:
 LEADS: Final = (
     frozenset({",", ":", "=", "(", "$", "#", "definitely", "indeed", "really", "simply", "also", "actually"}) | ARTICLES
 )
-TAILS: Final = frozenset({",", ")", ":", "$"}) | words_of("auxiliaries")
+TAILS: Final = frozenset({",", ")", ":", "$"}) | words_of("auxiliaries") | ARTICLES
 
 
 def _zones(page: Page, mention: Mention) -> set[int]:
@@ -549,7 +549,7 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
         "in a question": keys[high : high + 1] == ["?"] and TAGS.isdisjoint(keys[max(end, high - 2) : high]),
         "after a question": low > 0 and keys[low - 1] == "?",
         "in the slot": in_slot,
-        "announced": any(name in {"answer", "conclude"} for _, _, name in leads),
+        "announced": any(name == "answer" for _, _, name in leads),
         "disowned at once": any(name == "disowns" and begin < after + 2 for begin, _, name in follows),
         "named more than once": len(view.mentions) - len(rivals) > 1,
         "a rival in an earlier sentence": any(one.end <= low for one in rivals),
@@ -622,7 +622,7 @@ def _is_own(page: Page, place: int) -> bool:
     return is_informative(key) and key[0].isalpha() and not is_name
 
 
-SAYING: Final = frozenset({"copula", "own", "answer", "agree", "right", "conclude", "turn"})
+SAYING: Final = frozenset({"copula", "own", "answer", "agree", "right", "turn"})
 
 
 def _calculated(view: Scene, mention: Mention) -> dict[str, bool]:
