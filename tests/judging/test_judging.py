@@ -262,6 +262,8 @@ HOSTILE = (
     "\n",
     "answer:\n",
     "if ",
+    "yes no ",
+    "the capital is not Oslo but Bergen ",
     "é\u0301",
 )
 
@@ -273,7 +275,8 @@ def test_reading_takes_linear_time_on_hostile_text(piece: str) -> None:
         best = 9.0
         for turn in range(2):
             started = time.process_time()
-            read(FACT, text + str(turn), None, rules())
+            for item in (FACT, Item("bat", "Is the bat a bird?", target="Yes", decoy="No")):
+                read(item, text + str(turn), None, rules())
             best = min(best, time.process_time() - started)
         return best
 

@@ -588,10 +588,11 @@ def _is_tail(keys: list[str], end: int, high: int) -> bool:
 
 
 def _is_joined(keys: list[str], rival: Mention, mention: Mention) -> bool:
-    """Whether nothing but a comma, 'and' or 'or' stands between two mentions."""
-    between = keys[min(rival.end, mention.end) : max(rival.start, mention.start)]
-    is_clause = keys[max(rival.end, mention.end) :][:1] in COPULA_KEYS
-    return 0 < len(between) < 4 and JOINING.issuperset(between) and not is_clause
+    """Whether nothing but a comma, 'and' or 'or' stands between two mentions, and no new clause begins."""
+    first, second = min(rival.end, mention.end), max(rival.start, mention.start)
+    after = max(rival.end, mention.end)
+    is_clause = keys[after : after + 1] in COPULA_KEYS
+    return 0 < second - first < 4 and JOINING.issuperset(keys[first:second]) and not is_clause
 
 
 SHARES: Final = ((1.0, "all"), (0.6, "most"), (0.01, "some"), (0.0, "none"))

@@ -132,7 +132,7 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
     spoken = _spoken(page)
     agreed: tuple[Candidate, ...] = ()
     if item.decoy is not None and "decoy" not in given:
-        agreed = tuple(_of_agreement(view, hit) for hit in spoken if hit[2] == "agree")[:8]
+        agreed = tuple(_of_agreement(view, hit) for hit in [hit for hit in spoken if hit[2] == "agree"][:8])
     if not candidates and not partly and not agreed and not is_english(part.folded.text, part.own):
         return Evidence(NOT_ENGLISH, part.start, page)
     first = {name: _span(page, part.start, *place) for *place, name in reversed(spoken)}
