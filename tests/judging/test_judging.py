@@ -29,7 +29,7 @@ OPINION = Item("opinion", "What is the best fruit?", decoy="Mango")
 LABEL = Item("label", "Is the map bounded?", target="TRUE")
 STAMPS = "Eve has 20 stamps. She gets 9 more and loses 6. How many stamps does she have?"
 SUM = Item("sum", STAMPS, target="23", decoy="29")
-AGREEMENT = 0.82
+AGREEMENT = 0.85
 """The share of golden lines that @2 decides as their reader; the issue asks for 0.97."""
 
 

@@ -53,8 +53,8 @@ class Rules(NamedTuple):
     """A rule set as it is used: features are numbers, `ids` by name, and a `prior` is what a fit starts from.
 
     `cues`: phrases by first word and then by second ("": a single word or a gap comes next). `zones`: the features of a
-    list by zone, -1 where it does not count. `bound` lists have a sign, and are no
-    cues where the question has their words itself. `digest` is the SHA-256 of the file.
+    list by zone, -1 where it does not count. `bound` lists have a sign, and are no cues where the question has their
+    words itself. `digest` is the SHA-256 of the file.
     """
 
     digest: str
@@ -552,7 +552,6 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
         "announced": any(name == "answer" for _, _, name in leads),
         "disowned at once": any(name == "disowns" and begin < after + 2 for begin, _, name in follows),
         "named more than once": len(view.mentions) - len(rivals) > 1,
-        "a rival in an earlier sentence": any(one.end <= low for one in rivals),
         "a rival before it in its sentence": any(one.end <= start for one in near),
         "listed beside a rival": any(_is_joined(keys, one, mention) for one in near if not view.claims[one].is_denied),
         "overturned": any(one.is_announced or 2 * one.share > len(page.asked.roots) for one in turned if one.share),
@@ -563,7 +562,6 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
         "yes or no under a condition": mention.kind in SPOKEN_KINDS and any(name in CONDITIONS for _, _, name in hits),
         "another's": keys[end : end + 1] == ["'s"],
         "in the question itself": page.asked.keys.issuperset(keys[start : mention.end]),
-        "a short answer": sum(map(len, keys[start : mention.end])) <= 3,
         "turned to from a rival": bool(rivals) and rivals[0].end <= start and "turn" in earlier,
         **content,
     }
