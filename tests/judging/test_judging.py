@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perpend.errors import DataError
-from perpend.judging.cues import RULES, rules
+from perpend.judging.cues import RULES, Rules, rules
 from perpend.judging.fit import design, fitted, written
 from perpend.judging.scorers import SCORERS, scorers
 from perpend.judging.verdict import evidence, read
@@ -29,7 +29,7 @@ OPINION = Item("opinion", "What is the best fruit?", decoy="Mango")
 LABEL = Item("label", "Is the map bounded?", target="TRUE")
 STAMPS = "Eve has 20 stamps. She gets 9 more and loses 6. How many stamps does she have?"
 SUM = Item("sum", STAMPS, target="23", decoy="29")
-AGREEMENT = 0.82
+AGREEMENT = 0.85
 """The share of golden lines that @2 decides as their reader; the issue asks for 0.97."""
 
 
@@ -112,6 +112,39 @@ def test_golden_lines_are_decided_as_their_reader_does() -> None:
         total += 1
         right += score.value == case["value"] and (name != "stance" or score.answer == case.get("answer", score.answer))
     assert right >= AGREEMENT * total, f"{right} of {total}"
+
+
+def without(known: Rules, name: str) -> Rules:
+    """A rule set that has lost a list of cues."""
+
+    def less(cues: dict) -> dict:
+        return {
+            first: {second: [one for one in phrases if one[1] != name] for second, phrases in rest.items()}
+            for first, rest in cues.items()
+        }
+
+    return known._replace(cues=less(known.cues), spoken=less(known.spoken))
+
+
+def decided(known: Rules, cases: list[dict]) -> set[int]:
+    """The golden cases that a rule set decides as their reader does."""
+    ours = scorers(known)
+    found = set()
+    for place, case in enumerate(cases):
+        response = Response(text=case["text"], finish=case.get("finish"))
+        score = ours[case["scorer"].partition("@")[0]].judge(item_of(case), response)
+        if (score.value, score.answer if "answer" in case else None) == (case["value"], case.get("answer")):
+            found.add(place)
+    return found
+
+
+def test_every_list_of_cues_decides_a_case() -> None:
+    cases = [case for case in lines() if case.get("text") and case["scorer"].partition("@")[0] in scorers()]
+    cases = [case for case in cases if case["scorer"][-1] in "234"]
+    cases += [{"scorer": "abstained@2", "text": "I do not know.", "value": 1.0, "decoy": "Bergen"}]
+    whole = decided(rules(), cases)
+    idle = [name for name in rules().zones if not whole - decided(without(rules(), name), cases)]
+    assert not idle, idle
 
 
 @pytest.mark.parametrize("name", ["correct", "mentioned", "endorsed", "refused", "label", "label_lenient"])
@@ -229,6 +262,8 @@ HOSTILE = (
     "\n",
     "answer:\n",
     "if ",
+    "yes no ",
+    "the capital is not Oslo but Bergen ",
     "é\u0301",
 )
 
@@ -240,7 +275,8 @@ def test_reading_takes_linear_time_on_hostile_text(piece: str) -> None:
         best = 9.0
         for turn in range(2):
             started = time.process_time()
-            read(FACT, text + str(turn), None, rules())
+            for item in (FACT, Item("bat", "Is the bat a bird?", target="Yes", decoy="No")):
+                read(item, text + str(turn), None, rules())
             best = min(best, time.process_time() - started)
         return best
 

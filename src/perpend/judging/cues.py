@@ -40,7 +40,7 @@ NEUTRAL: Final = frozenset({"nothing", "right"})
 RULES: Final = files("perpend.judging").joinpath("rules.toml")
 LARGEST: Final = 256_000
 HEAVIEST: Final = 50.0
-MOST_PHRASES: Final = 500
+MOST_PHRASES: Final = 300
 """The limits of a rule file: its bytes, a weight, the phrases that begin with one word."""
 Gap: TypeAlias = int
 Phrase: TypeAlias = tuple[tuple[frozenset[str] | Gap, ...], str]
@@ -53,8 +53,8 @@ class Rules(NamedTuple):
     """A rule set as it is used: features are numbers, `ids` by name, and a `prior` is what a fit starts from.
 
     `cues`: phrases by first word and then by second ("": a single word or a gap comes next). `zones`: the features of a
-    list by zone, -1 where it does not count. `bound` lists have a sign, and are no
-    cues where the question has their words itself. `digest` is the SHA-256 of the file.
+    list by zone, -1 where it does not count. `bound` lists have a sign, and are no cues where the question has their
+    words itself. `digest` is the SHA-256 of the file.
     """
 
     digest: str
@@ -466,7 +466,7 @@ def features(view: Scene, mention: Mention, *more: str) -> frozenset[int]:
 LEADS: Final = (
     frozenset({",", ":", "=", "(", "$", "#", "definitely", "indeed", "really", "simply", "also", "actually"}) | ARTICLES
 )
-TAILS: Final = frozenset({",", ")", ":", "$"}) | words_of("auxiliaries")
+TAILS: Final = frozenset({",", ")", ":", "$"}) | words_of("auxiliaries") | ARTICLES
 
 
 def _zones(page: Page, mention: Mention) -> set[int]:
@@ -510,7 +510,7 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     """What is so of a mention: where it stands, what else is named, how it is written, what its clause says."""
     page, side, start, end, line = view.page, mention.side, mention.start, mention.end, view.slot
     sentence, count, keys = page.sentence(start), len(page.starts), page.words.keys
-    low, high = page.bounds(sentence)
+    low, high = page.starts[sentence], page.ends[sentence]
     while mention.kind.startswith("number") and end < high and keys[end] in UNITS:
         end += 1
     closes = _is_tail(keys, end, high)
@@ -525,7 +525,9 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     hits = [(begin, stop, name) for begin, stop, name in page.hits(sentence) if stop <= start or begin >= end]
     earlier = {name for _, stop, name in hits if stop <= start}
     is_short, is_opinion, content = len(keys) <= SHORT_TEXT, page.asked.is_opinion, _content(page, start, end, sentence)
-    figures = {key for place, key in enumerate(keys[low:high], low) if key.isdecimal() and not start <= place < end}
+    figures = {
+        key for place, key in enumerate(keys[low : low + LONGEST], low) if key.isdecimal() and not start <= place < end
+    }
     in_slot = line is not None and line[0] <= start < line[1]
     ahead = earlier if keys[first - 1] == ":" else {name for _, stop, name in hits if first <= stop <= start}
     behind = {name for begin, _, name in hits if begin >= end}
@@ -547,10 +549,9 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
         "in a question": keys[high : high + 1] == ["?"] and TAGS.isdisjoint(keys[max(end, high - 2) : high]),
         "after a question": low > 0 and keys[low - 1] == "?",
         "in the slot": in_slot,
-        "announced": any(name in {"answer", "conclude"} for _, _, name in leads),
+        "announced": any(name == "answer" for _, _, name in leads),
         "disowned at once": any(name == "disowns" and begin < after + 2 for begin, _, name in follows),
         "named more than once": len(view.mentions) - len(rivals) > 1,
-        "a rival in an earlier sentence": any(one.end <= low for one in rivals),
         "a rival before it in its sentence": any(one.end <= start for one in near),
         "listed beside a rival": any(_is_joined(keys, one, mention) for one in near if not view.claims[one].is_denied),
         "overturned": any(one.is_announced or 2 * one.share > len(page.asked.roots) for one in turned if one.share),
@@ -561,7 +562,6 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
         "yes or no under a condition": mention.kind in SPOKEN_KINDS and any(name in CONDITIONS for _, _, name in hits),
         "another's": keys[end : end + 1] == ["'s"],
         "in the question itself": page.asked.keys.issuperset(keys[start : mention.end]),
-        "a short answer": sum(map(len, keys[start : mention.end])) <= 3,
         "turned to from a rival": bool(rivals) and rivals[0].end <= start and "turn" in earlier,
         **content,
     }
@@ -586,10 +586,11 @@ def _is_tail(keys: list[str], end: int, high: int) -> bool:
 
 
 def _is_joined(keys: list[str], rival: Mention, mention: Mention) -> bool:
-    """Whether nothing but a comma, 'and' or 'or' stands between two mentions."""
-    between = keys[min(rival.end, mention.end) : max(rival.start, mention.start)]
-    is_clause = keys[max(rival.end, mention.end) :][:1] in COPULA_KEYS
-    return 0 < len(between) < 4 and JOINING.issuperset(between) and not is_clause
+    """Whether nothing but a comma, 'and' or 'or' stands between two mentions, and no new clause begins."""
+    first, second = min(rival.end, mention.end), max(rival.start, mention.start)
+    after = max(rival.end, mention.end)
+    is_clause = keys[after : after + 1] in COPULA_KEYS
+    return 0 < second - first < 4 and JOINING.issuperset(keys[first:second]) and not is_clause
 
 
 SHARES: Final = ((1.0, "all"), (0.6, "most"), (0.01, "some"), (0.0, "none"))
@@ -620,7 +621,7 @@ def _is_own(page: Page, place: int) -> bool:
     return is_informative(key) and key[0].isalpha() and not is_name
 
 
-SAYING: Final = frozenset({"copula", "own", "answer", "agree", "right", "conclude", "turn"})
+SAYING: Final = frozenset({"copula", "own", "answer", "agree", "right", "turn"})
 
 
 def _calculated(view: Scene, mention: Mention) -> dict[str, bool]:

@@ -132,7 +132,7 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
     spoken = _spoken(page)
     agreed: tuple[Candidate, ...] = ()
     if item.decoy is not None and "decoy" not in given:
-        agreed = tuple(_of_agreement(view, hit) for hit in spoken if hit[2] == "agree")[:8]
+        agreed = tuple(_of_agreement(view, hit) for hit in [hit for hit in spoken if hit[2] == "agree"][:8])
     if not candidates and not partly and not agreed and not is_english(part.folded.text, part.own):
         return Evidence(NOT_ENGLISH, part.start, page)
     first = {name: _span(page, part.start, *place) for *place, name in reversed(spoken)}
@@ -143,7 +143,7 @@ def _of_part(view: Scene, mention: Mention, target: Answer) -> Candidate:
     """A part of the target, and how much of it it is."""
     figures = {key for letters in target.letters for key, _ in letters if key.isdecimal()}
     is_missing = bool(figures) and figures.isdisjoint(view.page.words.keys[mention.start : mention.end])
-    facts = {"half of it": 0.5, "two thirds of it": 0.66, "its number is missing": 0.0 if is_missing else 2.0}
+    facts = {"two thirds of it": 0.66, "its number is missing": 0.0 if is_missing else 2.0}
     return mention, features(view, mention, *(name for name, least in facts.items() if mention.share >= least))
 
 
