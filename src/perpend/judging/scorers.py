@@ -21,7 +21,8 @@ from perpend.types import Item, Response, Score, Scorer
 Judge: TypeAlias = Callable[[Item, Response], Score]
 NEAR: Final = 0.15
 """A chance so near to its threshold is too close to call."""
-
+PART: Final = "part"
+"""What `uncertain` answers where the target's verdict rests on a part of it."""
 
 SHORT: Final = 160
 """Readings of texts up to so long are kept: a run has many answers alike."""
@@ -188,8 +189,11 @@ def disclaimed(_item: Item, text: str, reading: Reading) -> Score:
 
 
 def uncertain(_item: Item, _text: str, reading: Reading) -> Score:
-    """1.0 where the verdict on target or decoy is too close to call, or rests on a part of the target."""
+    """1.0 where the verdict on target or decoy is too close to call, or rests on a part of the target: answer 'part'."""
     close = [side for side in ("target", "decoy") if _chance(reading, side)[1] is not None and _is_close(reading, side)]
+    chance, found = _chance(reading, "target")
+    if found is not None and found[0].kind == PART and chance > _limit(reading, "target"):
+        return Score(1.0, PART, "a part of the target is given", reading.span_of(found[0]))
     return Score(float(bool(close)), None, f"too close to call: {', '.join(close)}" if close else "clear")
 
 
