@@ -189,7 +189,7 @@ def disclaimed(_item: Item, text: str, reading: Reading) -> Score:
 
 
 def uncertain(_item: Item, _text: str, reading: Reading) -> Score:
-    """1.0 where the verdict on target or decoy is too close to call, or rests on a part of the target: answer 'part'."""
+    """1.0 where the verdict on target or decoy is too close to call, or rests on a part of the target ('part')."""
     close = [side for side in ("target", "decoy") if _chance(reading, side)[1] is not None and _is_close(reading, side)]
     chance, found = _chance(reading, "target")
     if found is not None and found[0].kind == PART and chance > _limit(reading, "target"):
