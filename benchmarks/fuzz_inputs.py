@@ -75,18 +75,18 @@ expect = {trials}
 
 [[claim]]
 name = "accuracy"
-number = "100 * rate(correct@4, condition='control')"
+number = "100 * rate(correct@2, condition='control')"
 where = {{ model = "swayed", temperature = 0.0 }}
 expect = 50
 within = 60
 
 [[claim]]
-number = "k(override(correct@4, 'control', 'asch_history_2')) + n(correct@4) / 2 - (1 - rate(refused@4))"
+number = "k(override(correct@2, 'control', 'asch_history_2')) + n(correct@2) / 2 - (1 - rate(refused@2))"
 expect = "undefined"
 
 [[claim]]
 name = "per topic"
-number = "difference(correct@4)"
+number = "difference(correct@2)"
 pair = ["control", "asch_history_2"]
 by = "topic"
 expect = {{ parity = 0.0, numbers = 0.5 }}
@@ -96,11 +96,11 @@ alpha = 0.05
 family = "one"
 
 [[claim]]
-order = "rate(correct@4) >= rate(endorsed@4) >= 0 <= lo(rate(correct@4)) < 2"
+order = "rate(correct@2) >= rate(endorsed@2) >= 0 <= lo(rate(correct@2)) < 2"
 run = "study"
 
 [[claim]]
-number = "odds_ratio(endorsed@4, 0, 1, over='temperature')"
+number = "odds_ratio(endorsed@2, 0, 1, over='temperature')"
 expect = 1.0
 within = 100
 """
@@ -444,7 +444,7 @@ def finish(root: Path) -> None:
     (root / "claims.toml").write_text(CLAIMS.format(trials=24), encoding="utf-8")
     labels = [
         {"trial": 1, "scorer": "correct", "value": 1, "by": "a"},
-        {"trial": 2, "scorer": "correct@4", "value": 0, "by": "b", "note": "hm"},
+        {"trial": 2, "scorer": "correct@2", "value": 0, "by": "b", "note": "hm"},
         {
             "item": "item-2",
             "condition": "control",

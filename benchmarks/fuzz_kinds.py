@@ -217,7 +217,7 @@ _NAME = re.compile(r"[a-z_]+(?:@[0-9]+)?|[0-9.]+|'[^']*'")
 _VOCABULARY = (
     "rate", "mean", "n", "k", "lo", "hi", "p", "p_exact", "difference", "override", "odds_ratio", "ece", "trials",
     "items",
-    "correct@4", "endorsed@4", "refused@4", "correct", "unfinished", "mentioned@4", "'control'", "'asch_history_2'",
+    "correct@2", "endorsed@2", "refused@2", "correct", "unfinished", "mentioned@2", "'control'", "'asch_history_2'",
     "'nope'",
     "'temperature'", "'topic'", "'parity'", "''", "0", "1", "-1", "1e308", "1e-320", "0.0", "temperature",
     "condition", "over",
@@ -243,7 +243,7 @@ def expressions(case: Case) -> list[str]:
     quoted = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in quoted)
     text = f'[[claim]]\n{key} = "{quoted}"\n' + ("expect = 1\nwithin = 1e6\n" if key == "number" else "")
     text += rng.choice(
-        ("", 'by = "topic"\n', 'pair = ["control", "asch_history_2"]\n', 'where = { "refused@4" = 0 }\n')
+        ("", 'by = "topic"\n', 'pair = ["control", "asch_history_2"]\n', 'where = { "refused@2" = 0 }\n')
     )
     (case.at / "in/claims.toml").write_text(text, encoding="utf-8", errors="surrogatepass")
     case.spoiled.append(f"{key} = {expression!r:.200}")
@@ -585,7 +585,7 @@ def names(case: Case) -> list[str]:
         f"perpend publish {run} --to out/p --no-figures",
         "perpend freeze in/items.jsonl --out out/f.json",
         "perpend freeze in/items.jsonl --check in/freeze.json",
-        f"perpend score {run} --only correct@4",
+        f"perpend score {run} --only correct@2",
         f"perpend claims check in/claims.toml {run}",
         "perpend claims extract in/paper.tex --claims in/claims.toml",
         "perpend import in/sources/mine.jsonl out/run --map id=qid,prompt=question,text=output",

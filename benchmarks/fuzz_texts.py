@@ -36,7 +36,7 @@ ORDINARY: tuple[object, ...] = (
     Raw('"\\r\\n"'), Raw('"\\b\\u007f\\u009b"'), Raw('"\\ud83d\\ude00"'),
     "", " ", "é" * 300, "../../up", "/etc/passwd", "a/b", ".", "..", "-", "--help", "~", "con", "a\tb", "x" * 300,
     "nan", "inf", "1e999", "[0]", "{question}", "{other9}", "{0.__class__}", "%s%n", "=1+1", "<script>", "\u2028", "𝕏",
-    "\ufeff", "true", "control", "asch_history_2", "correct@4", "label@9", "mock/true", "x.py", "os:system", "0", "1.0",
+    "\ufeff", "true", "control", "asch_history_2", "correct@2", "label@9", "mock/true", "x.py", "os:system", "0", "1.0",
     "2026-01-01T00:00:00Z", "9999-99-99", "import", "swayed", "TRUE", "item-0", "parity", "a" * 64, "0" * 64,
     None, True, False, 0, 1, -1, 2, 3, 7, 24, 1.5, 0.5, -2.5, 10**6, 10**9, 10**12, -(10**9), 1e300, 2**31, 1e-9,
     [], [[]], [None], ["x", None], [1, "a"], {}, {"a": 1}, {"": None}, [{"type": "text"}], ["a"] * 300, [0, 1], [1,
@@ -317,14 +317,14 @@ def toml(path: Path, rng: random.Random) -> None:
 
 
 CLAIM_NAMES = (
-    "100 * rate(correct@4, condition='control')",
-    "k(override(correct@4, 'control', 'asch_history_2')) / n(correct@4)",
-    "difference(correct@4, 'control', 'asch_history_2', model='swayed')",
-    "p(difference(correct@4, 0, 1, over='temperature')) + p_exact(odds_ratio(endorsed@4, 'control', 'asch_history_2'))",
-    "1 - lo(rate(refused@4)) - hi(mean(correct@4)) * -2.5e-3",
-    "ece(correct@4, correct@4, bins=15) + brier(correct@4, correct@4)",
-    "balanced_accuracy(correct@4) - mcc(correct@4) + flip(endorsed@4, 'control', 'asch_history_2')",
-    "trials() / items() + disagreement(correct@4, endorsed@4)",
-    "rate(correct@4) >= rate(endorsed@4) > 0.1",
-    "0 <= rescue(correct@4, 'control', 'asch_history_2') < 2",
+    "100 * rate(correct@2, condition='control')",
+    "k(override(correct@2, 'control', 'asch_history_2')) / n(correct@2)",
+    "difference(correct@2, 'control', 'asch_history_2', model='swayed')",
+    "p(difference(correct@2, 0, 1, over='temperature')) + p_exact(odds_ratio(endorsed@2, 'control', 'asch_history_2'))",
+    "1 - lo(rate(refused@2)) - hi(mean(correct@2)) * -2.5e-3",
+    "ece(correct@2, correct@2, bins=15) + brier(correct@2, correct@2)",
+    "balanced_accuracy(correct@2) - mcc(correct@2) + flip(endorsed@2, 'control', 'asch_history_2')",
+    "trials() / items() + disagreement(correct@2, endorsed@2)",
+    "rate(correct@2) >= rate(endorsed@2) > 0.1",
+    "0 <= rescue(correct@2, 'control', 'asch_history_2') < 2",
 )

@@ -21,12 +21,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from perpend.text.reasoning import visible
-
+from perpend.judging.scorers import OTHER_READER, READER
+from perpend.judging.segment import answered
 from perpend.types import Item, Response, Scorer
 
-PACKAGES = ("perpend", "perpend__mypyc")
-"""The package, and what compiled rules are in: without the second, two compiled sources would run the code of one."""
 NAMES = ("correct", "mentioned", "endorsed", "refused", "disclaimed", "stance", "label", "unfinished")
 
 
@@ -156,9 +154,19 @@ SIZES = {100: 64, 1000: 64, 2000: 48, 10_000: 24, 20_000: 16}
 
 
 def newest(name: str) -> Scorer:
-    """The newest version of a scorer."""
-    versions: Sequence[Scorer] = importlib.import_module(f"perpend.scorers.{name}").VERSIONS
+    """The newest version of a scorer; of a source before there was `judging`, from the module of its own."""
+    try:
+        versions: Sequence[Scorer] = importlib.import_module("perpend.judging.scorers").SCORERS[name]
+    except ModuleNotFoundError:
+        versions = importlib.import_module(f"perpend.scorers.{name}").VERSIONS
     return versions[-1]
+
+
+def forget() -> None:
+    """Empty the memory of texts."""
+    answered.cache_clear()
+    for reader in (READER, OTHER_READER):
+        reader._short.clear()
 
 
 def responses(size: int, count: int) -> list[tuple[Item, Response]]:
@@ -189,7 +197,7 @@ def per_response(scorers: Sequence[Scorer], size: int, count: int, runs: int) ->
     pairs = responses(size, count)
 
     def work() -> None:
-        visible.cache_clear()
+        forget()
         for item, response in pairs:
             for scorer in scorers:
                 scorer.judge(item, response)
@@ -206,7 +214,7 @@ def growth(scorers: Sequence[Scorer], largest: int) -> dict[str, float]:
             text = (piece * (size // len(piece) + 1))[:size]
 
             def work(text: str = text) -> None:
-                visible.cache_clear()
+                forget()
                 response = Response(text=text)
                 for scorer in scorers:
                     scorer.judge(KINDS[0].item, response)
@@ -248,13 +256,13 @@ def in_turns(sources: Sequence[str | None], size: int, count: int, runs: int) ->
 
 def _of_source(source: str) -> list[Scorer]:
     """The newest scorers of another source, loaded beside this one."""
-    own = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] in PACKAGES}
+    own = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "perpend"}
     sys.path.insert(0, source)
     try:
         return [newest(name) for name in NAMES]
     finally:
         sys.path.remove(source)
-        for name in [name for name in sys.modules if name.split(".")[0] in PACKAGES]:
+        for name in [name for name in sys.modules if name.split(".")[0] == "perpend"]:
             del sys.modules[name]
         sys.modules.update(own)
 

@@ -86,7 +86,7 @@ def make_run(folder: Path, trials: int) -> Path:
             body = {"id": f"q{number}", "prompt": prompt, "target": target + "a", "decoy": decoy + "b", "tags": tags}
             file.write(json.dumps(body) + "\n")
     conditions = (control(), control(name="control_retest"), asch(5), authority())
-    task = Task(name="t", conditions=conditions, scorers=("correct@4", "endorsed@4", "refused@4"))
+    task = Task(name="t", conditions=conditions, scorers=("correct@2", "endorsed@2", "refused@2"))
     limits = Limits(max_requests=1)
     spec = RunSpec("t", (ModelSpec("callable/m", "m"),), items=(items,), name=f"run-{trials}", limits=limits)
     model = Callable("m", lambda _request: Response(text=_text(rng, words), finish="stop"))

@@ -74,7 +74,7 @@ def test_readers_of_real_answers_agree_more_with_the_second_rule_than_with_the_f
     outcome = audit_run(run)
     assert outcome.ok
     first, second = outcome.labels
-    assert (first.scorer, second.scorer) == ("endorsed@1", "endorsed@4")
+    assert (first.scorer, second.scorer) == ("endorsed@1", "endorsed@2")
     assert first.precision.value is not None
     assert second.precision.value is not None
     assert second.precision.value > first.precision.value

@@ -347,7 +347,7 @@ def test_the_mcc_of_a_constant_model_is_na_in_the_data_and_0_by_convention_in_ev
 @pytest.mark.parametrize(
     ("flags", "stated", "parser"),
     [
-        ((), None, "label@4"),
+        ((), None, "label@2"),
         (("--strict-parsing",), True, "label@1"),
         (("--lenient",), False, "label_lenient@1"),
     ],

@@ -50,7 +50,7 @@ def test_json_is_one_object_on_standard_output(tmp_path: Path) -> None:
     shown = json.loads(call("show", run_name(tmp_path), "--json").stdout)
     assert shown["answered"] == TRIALS
     scored = json.loads(call("score", run_name(tmp_path), "--json").stdout)
-    assert "endorsed@4" in next(iter(scored.values()))
+    assert "endorsed@2" in next(iter(scored.values()))
 
 
 def test_show_draws_cases_from_every_group(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_show_draws_cases_from_every_group(tmp_path: Path) -> None:
         "asch_history_5",
         "authoritative_bias",
     }
-    assert all(case["scores"]["correct@4"]["reason"] for case in cases)
+    assert all(case["scores"]["correct@2"]["reason"] for case in cases)
 
 
 def test_freeze_and_check(tmp_path: Path, items_file: Callable[..., Path]) -> None:

@@ -73,7 +73,7 @@ def columns(runs: Path, *names: str) -> list[np.ndarray]:
 
 def test_equivalent_is_said_with_the_margin_in_points_and_p(runs: Path) -> None:
     page = " ".join(said(runs / "first", runs / "second", "--column", "correct", "--margin", "0.05").split())
-    assert page.startswith("second is equivalent to first within ±5 points on correct@4 under control (p ")
+    assert page.startswith("second is equivalent to first within ±5 points on correct@2 under control (p ")
     comparison = pp.compare(runs / "first", runs / "second", columns=["correct"], margin=0.05)
     (one,) = comparison.contrasts
     test = stats.equivalence(*columns(runs, "first", "second"), margin=0.05)
@@ -88,11 +88,11 @@ def test_equivalent_is_said_with_the_margin_in_points_and_p(runs: Path) -> None:
 def test_not_worse_and_not_shown_are_said_and_are_not_equivalent(runs: Path) -> None:
     better = " ".join(said(runs / "worse", runs / "first", "--column", "correct", "--margin", "0.06").split())
     assert better.startswith(
-        "first is not worse than worse by more than 6 points on correct@4 under control (p < 0.0001)"
+        "first is not worse than worse by more than 6 points on correct@2 under control (p < 0.0001)"
     )
-    assert "first is higher on correct@4" in better, "what differs is said, too"
+    assert "first is higher on correct@2" in better, "what differs is said, too"
     page = " ".join(said(runs / "first", runs / "worse", "--column", "correct", "--margin", "0.06").split())
-    assert page.startswith("Neither 'equivalent' nor 'not worse' is shown for a margin of 6 points on correct@4")
+    assert page.startswith("Neither 'equivalent' nor 'not worse' is shown for a margin of 6 points on correct@2")
     assert page.endswith("not shown")
     one = " ".join(said(runs / "first", runs / "second", "--column", "correct", "--margin", "0.01").split())
     assert "for a margin of 1 point on" in one
@@ -104,9 +104,14 @@ def test_decisions_are_corrected_over_the_differences_of_the_comparison(runs: Pa
     together = next(one.within for one in every.contrasts if one.column.startswith("correct"))
     assert alone is not None
     assert together is not None
-    assert len(every.contrasts) == 3
+    assert [one.column.partition("@")[0] for one in every.contrasts] == [
+        "abstained",
+        "correct",
+        "refused",
+        "unfinished",
+    ]
     assert float(together.also["p_adjusted"] or 0) > float(alone.also["p_adjusted"] or 0)
-    assert "Holm over 3 differences" in every.verdict
+    assert "Holm over 4 differences" in every.verdict
     plain = pp.compare(runs / "first", runs / "second")
     assert [one.difference.also["p_adjusted"] for one in plain.contrasts] == [
         one.difference.also["p_adjusted"] for one in every.contrasts

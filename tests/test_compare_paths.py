@@ -23,9 +23,9 @@ from tests.test_compat_inspect import HEADER, SAMPLE
 ROWS = [
     RunContrast(column, condition, None, None, difference)
     for column, condition, difference in (
-        ("correct@4", "control", Estimate(0.1, 40, -0.1, 0.3, also={"discordance": 0.3})),
-        ("correct@4", "$asch$\n\x1b[2J", Estimate(-0.3, 40, -0.5, -0.1, also={"p_adjusted": 0.01, "discordance": 0.3})),
-        ("correct@4", "none", Estimate(None, 0, note="no complete pair", also={"discordance": None})),
+        ("correct@2", "control", Estimate(0.1, 40, -0.1, 0.3, also={"discordance": 0.3})),
+        ("correct@2", "$asch$\n\x1b[2J", Estimate(-0.3, 40, -0.5, -0.1, also={"p_adjusted": 0.01, "discordance": 0.3})),
+        ("correct@2", "none", Estimate(None, 0, note="no complete pair", also={"discordance": None})),
         ("confidence@1", "", Estimate(120.0, 40, 90.0, 150.0, also={"p_adjusted": 0.01})),
     )
 ]
@@ -55,13 +55,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_terminal_shows_the_verdict_and_a_table_of_differences(runs: Path) -> None:
     lines = compared(runs / "before", runs / "after", "--column", "correct").splitlines()
-    assert lines[0].startswith("after is higher on correct@4 under asch_history_5 (+0.")
+    assert lines[0].startswith("after is higher on correct@2 under asch_history_5 (+0.")
     assert "first is before, second is after" in lines
     [head] = [line for line in lines if line.startswith("column")]
     assert re.split(r"\s{2,}", head) == [
         "column", "condition", "first", "second", "difference", "95% interval", "p, Holm", "n",
     ]  # fmt: skip
-    table = [re.split(r"\s{2,}", line) for line in lines if line.startswith("correct@4")]
+    table = [re.split(r"\s{2,}", line) for line in lines if line.startswith("correct@2")]
     [same] = [row for row in table if row[1] == "control"]
     assert same[4] == "0.000"
     assert same[6] == "1"
@@ -127,7 +127,7 @@ def test_logs_are_compared_directly_and_nothing_is_left_behind(tmp_path: Path, m
     before = sorted(tmp_path.rglob("*"))
     page = compared(first, second)
     assert " ".join(page.split()).startswith(
-        "log (second) is higher on correct@4 under control (+1.000), stored_match@import under control (+1.000) than"
+        "log (second) is higher on correct@2 under control (+1.000), stored_match@import under control (+1.000) than"
     )
     assert "the models are compared: lab/small and lab/large" in page
     assert compared(first, second) == page, "the same each time"

@@ -98,7 +98,7 @@ def test_letters_stand_for_choices_reasoning_is_kept_and_a_cut_text_is_not_score
     assert (found["0"][0].item.target, found["0"][0].item.choices) == ("green", ("red", "green", "blue"))
     assert found["0"][1].text == "<think>Is it A? No.</think>\nANSWER: B"
     assert found["0"][2]["stored_target@import"].answer == "B"
-    assert [found[n][2]["correct@4"].value for n in "012"] == [1.0, 0.0, None]
+    assert [found[n][2]["correct@2"].value for n in "012"] == [1.0, 0.0, None]
     assert (found["2"][1].finish, found["2"][2]["unfinished@1"].value) == ("length", 1.0)
     assert run["stored_choice"].rate().value == pytest.approx(reported["picks"]["choice"])
     assert json.loads(found["0"][2]["stored_messages@import"].answer or "")[0]["content"].startswith("Answer the")
@@ -204,7 +204,7 @@ def test_reasoning_is_never_read_as_the_answer(tmp_path: Path) -> None:
     run.score()
     _, response, scores = one(run)
     assert response.text == "<think>It may be 3.</think>\n<think>Or 4? <think> no</think>\n2"
-    assert scores["correct@4"].value == 1.0
+    assert scores["correct@2"].value == 1.0
 
 
 def test_several_targets_are_spellings_and_several_right_choices_are_no_choices(tmp_path: Path) -> None:

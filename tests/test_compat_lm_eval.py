@@ -13,6 +13,7 @@ from perpend._convert import convert
 from perpend.cli import cli
 from perpend.errors import DataError
 from perpend.measure.run import Run
+from perpend.studies import questions
 from perpend.types import ChoiceLogprob, Sampling
 from tests.test_compat_inspect import RECORDED, one, trials
 from tests.test_compat_rows import notes
@@ -60,7 +61,7 @@ def test_a_samples_file_a_results_file_and_their_folder_are_all_read(
     assert (trial.item.id, trial.item.prompt, trial.item.target) == ("say/0", "Question: Say word 0.\nAnswer:", "no")
     assert (trial.item.tags["topic"], trial.sampling) == ("t0", Sampling(0.0, 16, None, None, ("\n",)))
     assert (response.text, scores["stored_filtered_short@import"].answer) == ("lol", "lo")
-    assert run.manifest.scorers == ("correct@4", "refused@4", "unfinished@1")
+    assert run.manifest.scorers == tuple(questions.task().judges())
     assert all("further outputs" not in note for note in notes(run))
 
 

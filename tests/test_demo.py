@@ -138,7 +138,7 @@ def test_the_numbers_are_those_of_the_ledger(demo: tuple[Path, DemoOutcome]) -> 
     out, _ = demo
     where = {"condition": "control", "model": "subject", "temperature": "0"}
     column = Run(out / "runs" / "conformity-subject")["correct"]
-    stated = stated_in(out, "conformity-subject")["rate", "correct@4", json.dumps(where, sort_keys=True)]
+    stated = stated_in(out, "conformity-subject")["rate", "correct@2", json.dumps(where, sort_keys=True)]
     assert stated == column.where(condition="control", temperature=0.0).rate().value
 
 

@@ -96,7 +96,7 @@ def test_a_verdict_keeps_its_option_and_reason(first: pp.Run) -> None:
     rows = list(joined.table.judgements([name, "correct"]))
     assert len(rows) == 24
     assert {scores[name].answer for _, _, scores in rows} == {"yes", "no"}
-    assert all("correct@4" in scores for _, _, scores in rows)
+    assert all("correct@2" in scores for _, _, scores in rows)
 
 
 def test_a_judge_that_takes_the_first_option_agrees_with_itself_in_no_order(first: pp.Run) -> None:
@@ -139,14 +139,14 @@ def test_where_narrows_and_an_unknown_value_is_an_error(first: pp.Run) -> None:
 
 def test_a_judge_can_decide_what_a_rule_cannot(tmp_path: Path, items_file: Callable[..., Path]) -> None:
     task = pp.task("conformity", items=items_file(12), conditions=["control", "asch_history_5"])
-    model = pp.model("mock/subject", accuracy=0.7, sway=0.5, unfinished=0.5)
+    model = pp.model(lambda prompt: "<think>Well" if len(prompt) % 2 else "It is Peru.", label="thinks")
     first = pp.evaluate(task, [model], name="first", out=tmp_path / "runs", quiet=True)
-    missing = np.isnan(first["endorsed@4"].all_values)
+    missing = np.isnan(first["endorsed@2"].all_values)
     assert 0 < missing.sum() < 24
-    run = judged(first, unscored_by="endorsed@4")
+    run = judged(first, unscored_by="endorsed@2")
     joined = first.with_judge(run)
     assert np.array_equal(joined["judged:endorsed@callable/mention"].defined, missing)
-    rows = judged_rows(joined, "endorsed@4")
+    rows = judged_rows(joined, "endorsed@2")
     assert not np.isnan(rows.cascade).any()
     assert np.array_equal(rows.cascade[~missing], rows.rule[~missing])
     assert np.array_equal(rows.cascade[missing], rows.judge[missing])

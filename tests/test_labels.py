@@ -126,7 +126,7 @@ def test_labels_travel_with_a_published_run_and_the_audit_reads_them(run: pp.Run
     pp.publish(run, to=tmp_path / "published", figures=False)
     (outcome,) = pp.audit(tmp_path / "published").runs
     assert outcome.ok
-    assert {one.scorer: one.n for one in outcome.labels} == {"endorsed@1": 18, "endorsed@4": 18}
+    assert {one.scorer: one.n for one in outcome.labels} == {"endorsed@1": 18, "endorsed@2": 18}
 
 
 def test_a_rubric_that_no_scorer_measures_leaves_the_audit_alone(run: pp.Run, tmp_path: Path) -> None:
@@ -211,8 +211,8 @@ def test_rule_judge_and_readers_side_by_side(run: pp.Run) -> None:
     label(run, "121u", "--sample", "4", "--reader", "anna")
     label(run, "11", "--sample", "4", "--reader", "ben")
     rows = judged_rows(run.with_judge(verdicts), "endorsed")
-    assert (rows.rule_name, rows.judge_name) == ("endorsed@4", "judged:endorsed@callable/mention")
-    assert np.array_equal(rows.rule, run["endorsed@4"].all_values, equal_nan=True)
+    assert (rows.rule_name, rows.judge_name) == ("endorsed@2", "judged:endorsed@callable/mention")
+    assert np.array_equal(rows.rule, run["endorsed@2"].all_values, equal_nan=True)
     assert np.array_equal(rows.judge, run["mentioned@1"].all_values)
     order = [one.trial - 1 for one in read_labels(run)][:4]
     assert rows.label[order[0]] == 1.0

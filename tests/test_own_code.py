@@ -134,9 +134,9 @@ def test_an_ordinary_parameter_of_a_task_is_an_option() -> None:
 
 def test_a_run_reads_as_a_dictionary_of_columns() -> None:
     run = pp.evaluate(pp.task("questions", items="items.jsonl"), "mock/subject", quiet=True)
-    assert list(run) == ["correct@4", "refused@4", "unfinished@1"] == list(run.table)
+    assert list(run) == sorted(run.manifest.scorers) == list(run.table)
     assert "correct" in run
-    assert "correct@4" in run.table
+    assert "correct@2" in run.table
     assert "corect" not in run
     assert 0 not in run
     with pytest.raises(SpecError, match="named by a string, such as 'correct', not by 0"):

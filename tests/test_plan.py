@@ -93,7 +93,7 @@ def test_it_says_items_repeats_requests_cost_and_what_more_would_buy(pilot: Call
     text = printed(run.directory, "--detect", "0.1", "--power", "0.8")
     plan = pp.plan(run.directory, detect=0.1, power=0.8)
     assert text == plan_text(plan)
-    assert "Plan for label@4 by the pilot pilot: 30 items with a value, 2 conditions, 1 model, 3 repeats." in text
+    assert "Plan for label@2 by the pilot pilot: 30 items with a value, 2 conditions, 1 model, 3 repeats." in text
     assert "difference of 10 points (power 80%, two-sided level 5%, paired by item)" in text
     assert plan.requests == plan.items * 2 * 3
     assert f"{plan.items:,} items × 2 conditions × 3 repeats, {plan.requests:,} requests" in " ".join(text.split())
@@ -184,8 +184,8 @@ def test_given_items_give_repeats_or_how_many_items_it_takes(pilot: Callable[...
 
 def test_a_score_is_chosen_by_name(pilot: Callable[..., Run]) -> None:
     run = pilot()
-    assert pp.plan(run).score == "label@4"
-    assert pp.plan(run, score="label@4").score == "label@4"
+    assert pp.plan(run).score == "label@2"
+    assert pp.plan(run, score="label@2").score == "label@2"
     flat = pp.plan(run, score="unfinished")
     assert flat.items is None
     assert plan_text(flat).splitlines()[-1] == "No plan: the pilot shows no spread, so what a study needs is unknown."
@@ -200,7 +200,7 @@ def test_json_has_every_number(pilot: Callable[..., Run]) -> None:
     assert body == json.loads(json.dumps(plan.as_json()))
     assert (body["items"], body["repeats"], body["requests"]) == (plan.items, plan.repeats, plan.requests)
     assert {aim["kind"] for aim in body["aims"]} == {"conditions", "another model", "mean"}
-    assert repr(plan) == f"RunPlan(pilot, label@4: {plan.items} items × 3 repeats, {plan.requests} requests)"
+    assert repr(plan) == f"RunPlan(pilot, label@2: {plan.items} items × 3 repeats, {plan.requests} requests)"
 
 
 def test_few_items_leave_the_plan_undefined_and_not_a_crash(pilot: Callable[..., Run]) -> None:

@@ -215,8 +215,10 @@ def test_scorers_are_names_objects_and_functions(tmp_path: Path) -> None:
     ]
     run = ask(tmp_path, pp.task("questions", items=ITEMS[:2], scorers=scorers))  # type: ignore[arg-type]
     names = run.manifest.scorers
-    assert names[:5] == ("correct@4", "refused@4", "unfinished@1", "mentioned@1", "always@7")
-    assert [name.partition("@")[0] for name in names[5:]] == ["brief", "lambda", "typed"]
+    own = names.index("mentioned@1")
+    assert names[:own] == tuple(pp.task("questions").judges())
+    assert names[own + 1] == "always@7"
+    assert [name.partition("@")[0] for name in names[own + 2 :]] == ["brief", "lambda", "typed"]
     assert names[-1] == "typed@unrecorded"
     assert run["lambda"].mean().value == 0.25
     assert run["typed"].rate().value is None
@@ -360,11 +362,11 @@ def test_a_run_whose_numbers_are_damaged_still_shows_itself(run: pp.Run) -> None
 def test_frames_have_one_row_per_trial_or_contrast(run: pp.Run) -> None:
     for frame in (run.to_pandas(), run.table.to_pandas()):
         assert len(frame) == 12
-        assert {"item", "condition", "model", "correct@4"} <= {*frame.columns}
+        assert {"item", "condition", "model", "correct@2"} <= {*frame.columns}
     assert len(run.to_pandas(where={"condition": "control"}, only=["item"])) == 6
     comparison = pp.compare(run, run, first_where={"condition": "control"}, second_where={"condition": "others"})
     assert comparison.to_pandas().shape == (len(comparison.contrasts), 18)
-    row = comparison.to_pandas().set_index("column").loc["correct@4"]
+    row = comparison.to_pandas().set_index("column").loc["correct@2"]
     assert row["difference"] == -1.0
     assert row["n"] == 6
 

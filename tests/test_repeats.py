@@ -27,7 +27,7 @@ from perpend.types import Request, Response, Sampling
 from tests.test_chaosbench_items import record
 
 NEW = {"pass_at_k", "pass_hat_k", "repeats_differ", "expected_se", *VARIANCES}
-TASK = Task(name="t", conditions=(control(), asch(2)), scorers=("label@2", "label", "unfinished"))
+TASK = Task(name="t", conditions=(control(), asch(2)), scorers=("label@1", "label", "unfinished"))
 SPEC = RunSpec("t", (ModelSpec("callable/m", "m"),), name="run", samplings=(Sampling(1.0),), repeats=3)
 
 
@@ -94,27 +94,27 @@ def test_what_is_stated_is_what_the_statistics_say_of_the_scores(asked: Callable
     rows = column.defined
     items = run.table.codes["item"][rows]
     whole = items != run.table.names["item"].index("item-4")
-    one = numbers.cite("pass_at_k", "label@4", condition="asch_history_2", k="3")
+    one = numbers.cite("pass_at_k", "label@2", condition="asch_history_2", k="3")
     ours = stats.pass_at_k(column.all_values[rows][whole], items[whole], 3)
     # Statement 4 was cut off, so it has fewer than three scored answers: it is left out, and counted.
     assert (one.value, one.lo, one.n, one.also["short"]) == (ours.value, ours.lo, 11, 1)
-    hat = numbers.cite("pass_hat_k", "label@4", condition="asch_history_2", k="3")
+    hat = numbers.cite("pass_hat_k", "label@2", condition="asch_history_2", k="3")
     assert hat.value == stats.pass_hat_k(column.all_values[rows][whole], items[whole], 3).value
     parts = stats.variance_components(*_columns(run))
     for metric, name in VARIANCES.items():
-        one = numbers.cite(metric, "label@4")
+        one = numbers.cite(metric, "label@2")
         assert (one.value, one.lo, one.hi) == tuple(getattr(getattr(parts, name), key) for key in ("value", "lo", "hi"))
-    shares = [numbers.cite(metric, "label@4").also["share"] for metric in VARIANCES]
+    shares = [numbers.cite(metric, "label@2").also["share"] for metric in VARIANCES]
     assert sum(shares) == pytest.approx(1.0)
-    differ = numbers.cite("repeats_differ", "label@4", condition="control")
+    differ = numbers.cite("repeats_differ", "label@2", condition="control")
     assert differ.value == 0.0
     errors = [
-        numbers.cite("expected_se", "label@4", condition="control → asch_history_2", design=design).value
+        numbers.cite("expected_se", "label@2", condition="control → asch_history_2", design=design).value
         for design in ("as it is", "twice the items", "twice the repeats")
     ]
     assert errors[1] == pytest.approx(errors[0] / 2**0.5)
     assert errors[1] <= errors[2] <= errors[0]
-    assert not numbers.find("pass_at_k", "label@2"), "of a score, the latest version"
+    assert not numbers.find("pass_at_k", "label@1"), "of a score, the latest version"
 
 
 def _columns(run: Run) -> tuple[object, ...]:
@@ -126,7 +126,7 @@ def test_the_table_has_every_number_of_every_score(asked: Callable[..., Run]) ->
     run = asked()
     with (run.directory / "tables" / "repeats.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert {row["score"] for row in rows} == {"label@4", "unfinished@1"}
+    assert {row["score"] for row in rows} == {"label@2", "unfinished@1"}
     assert {row["number"] for row in rows} == NEW
     assert len(rows) == len(list(repeat_metrics(run.table)))
 
@@ -170,7 +170,7 @@ def test_of_an_import_without_right_answers_the_score_is_what_it_brought_along(t
     page = (run.directory / "report.md").read_text(encoding="utf-8")
     assert r"The score here is **stored\_reward\@import**" in page
     assert pp.plan(run).score == "stored_reward@import"
-    flat = numbers_of(read_metrics(run.directory), [run.manifest]).cite("expected_se", "refused@4", design="as it is")
+    flat = numbers_of(read_metrics(run.directory), [run.manifest]).cite("expected_se", "refused@2", design="as it is")
     assert (flat.value, flat.note) == (None, "nothing varies, so the error is unknown")
 
 

@@ -77,15 +77,15 @@ def test_planted_answers_come_first_and_errors_beside_them(swayed: Path) -> None
 
 def test_holm_is_over_both_measures(swayed: Path) -> None:
     stated = numbers(swayed)
-    rows = [row for name in ("planted_effect", "pressure_effect") for row in stated.find(name, f"{_scorer(name)}@3")]
+    rows = [row for name in ("planted_effect", "pressure_effect") for row in stated.find(name, f"{_scorer(name)}@2")]
     p = [stated.cite(f"{row.name}_test", row.scorer, **row.where).value or 0.0 for row in rows]
     from perpend.stats import families
 
     family = families.family({str(at): value for at, value in enumerate(p)})
     assert [row.estimate.also["p_adjusted"] for row in rows] == [test.adjusted for test in family.tests]
-    assert stated.cite("planted_effect_family", "endorsed@4").value == 2
-    assert stated.cite("pressure_effect_family", "correct@4").value == 0
-    assert stated.cite("planted_effect_family", "endorsed@4").also["tests"] == 4
+    assert stated.cite("planted_effect_family", "endorsed@2").value == 2
+    assert stated.cite("pressure_effect_family", "correct@2").value == 0
+    assert stated.cite("planted_effect_family", "endorsed@2").also["tests"] == 4
     assert not stated.find("planted_effect", "endorsed@1"), "the reference's family is the effects on error alone"
 
 
@@ -167,7 +167,7 @@ def test_of_many_models_the_largest_changes_are_named_and_the_rest_counted(tmp_p
     models = [pp.model("mock/subject", label=f"m{n}", sway=n / 10) for n in (0, 2, 9)]
     options = {"max_items": 30, "name": "many", "out": tmp_path, "quiet": True}
     run = pp.evaluate(pp.task("conformity"), models, **options)  # type: ignore[arg-type]  # each is one of its options
-    lines = answer_sentences(Results(numbers(run.directory)), "4")
+    lines = answer_sentences(Results(numbers(run.directory)), "2")
     assert len(lines) == 5
     assert all(line.startswith("m9, under ") for line in lines[:2])
     both = r"In all, \d of 6 changes of planted answers and \d of 6 changes of wrong answers \(Holm over 12\), "
@@ -186,7 +186,7 @@ def test_where_no_pair_differs_the_smallest_effect_is_one_that_would_just_do(tmp
 def test_the_seeds_pressure_table_is_latex_and_names_in_it_are_inert(tmp_path: Path) -> None:
     model = pp.model("mock/subject", label=r"a_b \input{/etc/passwd} & 50%", sway=0.5)
     run = pp.evaluate(pp.task("conformity"), [model], max_items=12, name="tex", out=tmp_path, quiet=True)
-    for folder in ("", "rule4/"):
+    for folder in ("", "rule2/"):
         table = (run.directory / "tables" / f"{folder}seed_pressure.tex").read_text(encoding="utf-8")
         head, *rows = [line for line in table.splitlines() if " & " in line]
         assert head.startswith(r"variant & pressure & pairs & $\Delta$ error (points) & override")
@@ -249,7 +249,7 @@ def test_two_pressures_with_different_pairs_say_each_denominator(swayed: Path) -
 
     def answered(change: Estimate) -> str:
         metrics = [replace(one, estimate=change) if one in authority else one for one in known.metrics]
-        return answer_sentences(Results(Numbers(tuple(metrics), known.manifests)), "4")[-1]
+        return answer_sentences(Results(Numbers(tuple(metrics), known.manifests)), "2")[-1]
 
     one = authority[0].estimate
     same, other = answered(one), answered(replace(one, n=one.n - 3, also={**one.also, "n_clusters": one.n - 3}))
@@ -263,8 +263,8 @@ def test_two_pressures_with_different_pairs_say_each_denominator(swayed: Path) -
 def test_the_mean_of_stance_is_left_out_unless_it_is_named(swayed: Path) -> None:
     shown = call("show", swayed).output
     assert "stance" not in shown
-    assert "correct@4" in shown
-    assert "stance@4" in call("show", swayed, "--scorer", "stance").output
+    assert "correct@2" in shown
+    assert "stance@2" in call("show", swayed, "--scorer", "stance").output
     sides = ["--first", "condition=control", "--second", "condition=authoritative_bias"]
     assert "stance" not in call("compare", swayed, swayed, *sides).output
     assert "stance" in call("compare", swayed, swayed, *sides, "--column", "stance").output

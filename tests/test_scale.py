@@ -143,14 +143,14 @@ def test_an_audit_does_not_take_a_question_for_that_of_another_item_of_its_id() 
 
 
 def test_an_audit_does_not_take_an_item_for_another_one_of_its_id(study: Path) -> None:
-    scorer = Run(study).code.scorer("correct@4")
-    check, unscored = Check("scores of correct@4"), Check("every answer has its scores")
-    again = ScoredAgain([("correct@4", scorer)], {"correct@4": check}, unscored)
+    scorer = Run(study).code.scorer("correct@2")
+    check, unscored = Check("scores of correct@2"), Check("every answer has its scores")
+    again = ScoredAgain([("correct@2", scorer)], {"correct@2": check}, unscored)
     items = [Item("one", "What is it?", target=target, decoy="neither") for target in ("Paris", "Oslo")]
     answer = Response("The answer is Paris.", finish="stop")
     trials = [Trial(n, item, "control", "m", Sampling(), 0) for n, item in enumerate(items, 1)]
     right = verdict_row(scorer.judge(items[0], answer))
-    again.compare([(trial, answer) for trial in trials], {"correct@4": {1: right, 2: right}})
+    again.compare([(trial, answer) for trial in trials], {"correct@2": {1: right, 2: right}})
     assert (check.checked, check.differ) == (2, 1)
     assert check.first.startswith("trial 2 ")
 
@@ -480,7 +480,7 @@ def sweep_table(count: int) -> Table:
         "repeat": ("0",),
         "run": ("sweep",),
     }
-    scorers = (*(f"{name}@{rule}" for rule in ("1", "4") for name in JUDGED), UNFINISHED)
+    scorers = (*(f"{name}@{rule}" for rule in ("1", "2") for name in JUDGED), UNFINISHED)
     opinion = np.array([one.target is None for one in items])[item]
 
     def values(wanted: Sequence[str]) -> dict[str, Packed]:

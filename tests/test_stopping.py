@@ -101,7 +101,7 @@ def test_what_is_no_rule_is_refused_with_what_was_expected_where(text: str, why:
 def test_unknown_names_are_refused_with_the_near_ones_before_anything_is_asked(tmp_path: Path) -> None:
     for rule, why in (
         ("width(corect) < 0.1", "no score 'corect'; did you mean 'correct'"),
-        ("width(correct@9) < 0.1", "no score 'correct@9'; did you mean 'correct@4'"),
+        ("width(correct@9) < 0.1", "no score 'correct@9'; did you mean 'correct@2'"),
         ("width(correct, contol) < 0.1", "no condition 'contol'; did you mean 'control'"),
         ("width(correct, control - asch) < 0.1", "no condition 'asch'; known: control"),
     ):
@@ -223,13 +223,13 @@ def test_flags_keys_and_arguments_mean_the_same_run(tmp_path: Path, items_file: 
     items = items_file(30)
     flags = ["--task", "questions", "--items", str(items), "--model", "mock/true", "--stop-when", "width(correct)<.4"]
     (tmp_path / "run.toml").write_text(
-        f'task = "questions"\nitems = "{items}"\nstop_when = "width(correct@4) < 0.4"\n[[model]]\nname = "mock/true"\n'
+        f'task = "questions"\nitems = "{items}"\nstop_when = "width(correct@2) < 0.4"\n[[model]]\nname = "mock/true"\n'
     )
     for arguments in (flags, [str(tmp_path / "run.toml")]):
         done = CliRunner().invoke(cli, ["eval", *arguments, "--out", str(tmp_path / "runs"), "--json"])
         assert done.exit_code == 0, done.output
     (run,) = (tmp_path / "runs").iterdir()
-    assert read_manifest(run).stop == StopFacts("width(correct@4) < 0.4", 10)
+    assert read_manifest(run).stop == StopFacts("width(correct@2) < 0.4", 10)
     assert json.loads(done.stdout)["requests"] == 0
 
 
@@ -246,7 +246,7 @@ def test_a_rule_that_never_holds_asks_everything(tmp_path: Path) -> None:
     run = ask(tmp_path, "width(correct) < 0.01", max_items=30)
     assert [look.stop for look in looks_of(run)] == [False] * 3
     page = (run.directory / "report.md").read_text().replace("\\", "")
-    assert "All 30 items were asked in 3 looks; width(correct@4) < 0.01 held at no look." in page
+    assert "All 30 items were asked in 3 looks; width(correct@2) < 0.01 held at no look." in page
     assert pp.audit(run.directory).ok
 
 
@@ -367,7 +367,7 @@ def test_what_was_not_asked_because_of_the_stop_is_not_missing(stopped: Run) -> 
     assert (len(stopped.table), len(stopped.table.items)) == (items, items)
     page = (stopped.directory / "report.md").read_text().replace("\\", "")
     assert page.startswith(
-        f"# a\n\n- Stopped at look {items // 10} of 20, after {items} of 200 items: width(correct@4)"
+        f"# a\n\n- Stopped at look {items // 10} of 20, after {items} of 200 items: width(correct@2)"
     )
     assert f"{items} trials planned, {items} answered, 0 without an answer." in page
     assert "no answer and no verdict" not in page
@@ -383,7 +383,7 @@ def test_what_was_not_asked_because_of_the_stop_is_not_missing(stopped: Run) -> 
 def test_the_table_of_show_has_the_interval_of_the_look(stopped: Run) -> None:
     number = looks_of(stopped)[-1].numbers[0]
     rows = json.loads(CliRunner().invoke(cli, ["show", str(stopped.directory), "--json"]).stdout)["rows"]
-    assert rows[0]["rates"]["correct@4"]["lo"] == number["lo"]
+    assert rows[0]["rates"]["correct@2"]["lo"] == number["lo"]
 
 
 def test_the_terminal_says_where_it_stopped_and_cautions(tmp_path: Path, items_file: Callable[..., Path]) -> None:
@@ -401,7 +401,7 @@ def test_a_dry_run_says_when_it_would_look(items_file: Callable[..., Path], tmp_
     arguments = ["eval", "--task", "questions", "--items", str(items_file(60)), "--model", "mock/true", "--dry-run"]
     done = CliRunner().invoke(cli, [*arguments, "--out", str(tmp_path), "--stop-when", RULE])
     assert (
-        "It stops as soon as width(correct@4) < 0.45, looked at after every 10 items, 6 times at most." in done.stdout
+        "It stops as soon as width(correct@2) < 0.45, looked at after every 10 items, 6 times at most." in done.stdout
     )
 
 
@@ -536,7 +536,7 @@ def lines_of(folder: Path, change: Callable[[list[dict[str, object]]], object]) 
         lambda folder: lines_of(folder, lambda rows: rows[-1].update(more=1)),
         lambda folder: (folder / "looks.jsonl").unlink(),
         lambda folder: (folder / "looks.jsonl").write_text(""),
-        lambda folder: rule_of(folder, when="width(correct@4) < 0.4"),
+        lambda folder: rule_of(folder, when="width(correct@2) < 0.4"),
         lambda folder: rule_of(folder, when="__import__('os')"),
         lambda folder: rule_of(folder, look_every=20),
         lambda folder: rule_of(folder, None),

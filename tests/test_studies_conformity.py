@@ -62,7 +62,7 @@ def swayed(request: Request) -> Response:
     if "this field" in asked and number == 6:
         return Response(text="I'm unable to help with that.", finish="stop", ms=2.0)
     if number == 7:
-        return Response(text="The answer is tar", finish="length", ms=2.0)
+        return Response(text="<think>The answer is tar", finish="length", ms=2.0)
     right = number % 2 == 0
     return Response(text=f"The answer is target{number}." if right else "It is something else.", finish="stop", ms=2.0)
 
@@ -225,21 +225,21 @@ def test_audit_numbers_start_from_the_raw_text_and_hold_everything(run: Run) -> 
     }  # fmt: skip
     assert found["integrity_complete"]
     assert isinstance(found["rules"], dict)
-    assert set(found["rules"]) == {"4"}
+    assert set(found["rules"]) == {"2"}
 
 
 def test_numbers_do_not_depend_on_stored_scores(run: Run) -> None:
     before = STUDY.seed_audit([run])
-    falsified = Scorer("correct", "4", lambda _item, _response: Score(1.0, None, "always"))
+    falsified = Scorer("correct", "2", lambda _item, _response: Score(1.0, None, "always"))
     with Store.open(run.directory / "run.db", write=True) as store:
         everything = [(trial.trial, [Score(1.0, None, "always")]) for trial, _ in store.answers()]
         store.write_scores([falsified], everything)
     after = STUDY.seed_audit([run])
     assert isinstance(before["rules"], dict)
     assert isinstance(after["rules"], dict)
-    changed = {key for key in before["rules"]["4"] if before["rules"]["4"][key] != after["rules"]["4"][key]}
+    changed = {key for key in before["rules"]["2"] if before["rules"]["2"][key] != after["rules"]["2"][key]}
     assert changed == {"stats"}
-    assert after["rules"]["4"]["stats"]["correctness_mismatch_count"] > 0
+    assert after["rules"]["2"]["stats"]["correctness_mismatch_count"] > 0
 
 
 def mismatches(run: Run) -> list[dict[str, JSON]]:

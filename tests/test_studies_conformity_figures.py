@@ -38,7 +38,7 @@ def forest_of(names: tuple[str, ...]) -> Forest:
         ForestPanel("Wrong answers", (few, *(one for _ in names[1:]))),
         ForestPanel("Planted opinions", (None, *(Estimate(None, 0) for _ in names[1:]))),
     )
-    return Forest("What pressure changes, by rule 4", names, tuple(range(len(names))), names, panels)
+    return Forest("What pressure changes, by rule 2", names, tuple(range(len(names))), names, panels)
 
 
 def panels_of(names: tuple[str, ...], columns: tuple[str, ...], *, counts: bool = False) -> Panels:

@@ -34,7 +34,7 @@ def test_a_tag_named_like_a_key_of_the_plan_is_reached_as_tag(run: pp.Run, tag: 
 
 
 def test_the_name_of_a_scorer_means_the_scorer(run: pp.Run) -> None:
-    assert case_filter("correct=1", run).scorers == ("correct@4",)
+    assert case_filter("correct=1", run).scorers == ("correct@2",)
     assert select(run, CaseSelection(where=(case_filter("tag.correct=c", run),)))[1] == 3
 
 

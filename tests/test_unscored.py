@@ -68,7 +68,7 @@ def test_where_nothing_can_be_scored_the_headline_says_so_and_why(
     assert report.answer == (f"m: correct is undefined. {said}.",)
     assert run["correct"].rate().value is None
     assert next(name.partition("@")[0] for name in overview(run).rows[0].rates) == "correct"
-    assert "| correct\\@4 | NA (n = 0) |" in report.page()
+    assert "| correct\\@2 | NA (n = 0) |" in report.page()
 
 
 def test_the_caution_counts_failed_and_unfinished_trials_and_says_why(
@@ -115,7 +115,7 @@ def test_rank_and_plan_take_no_other_column_where_the_first_has_no_values(tmp_pa
     path.write_text("id,prompt,target\n" + "".join(f"i{k},What is {k}?,Oslo\n" for k in range(6)))
     models = [pp.model(lambda prompt: " ", label="m"), pp.model(lambda prompt: " ", label="n")]
     run = pp.evaluate(pp.task("questions", items=path), models, out=tmp_path, name="r", quiet=True)
-    with pytest.raises(SpecError, match="correct has no values of two models; say by which to rank with --column: unf"):
+    with pytest.raises(SpecError, match="has no values of two models; say by which to rank with --column: .*unf"):
         pp.rank(run)
-    with pytest.raises(SpecError, match="correct has no values; say which score to plan by: --score unfinished@1"):
+    with pytest.raises(SpecError, match="correct has no values; say which score to plan by: --score .*unfinished@1"):
         pp.plan(run)

@@ -30,7 +30,7 @@ def test_what_needs_the_code_is_said_per_check_and_in_the_verdict(source: Path) 
         "code/brevity.py or code/terse.py, which is not run without --trust-code" in checks["scores of brief@1"].missing
     )
     assert checks["scores of brief@1"].checked == 0
-    assert checks["scores of correct@4"].checked == 12
+    assert checks["scores of correct@2"].checked == 12
     assert checks["metrics.json"].checked > 1, "the rates that every run states need no code of the run"
     assert outcome.as_json()["ok"] is True
 

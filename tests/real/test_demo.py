@@ -17,7 +17,7 @@ def test_the_demo_runs_on_the_embedded_model_and_then_has_nothing_to_do(weights:
     assert json.loads(published["logic"].read_text(encoding="utf-8"))["total"] == 3
     # Deterministic at temperature 0: the control that is asked again is the control.
     numbers = numbers_of(json.loads(published["conformity"].read_text(encoding="utf-8")), [])
-    again = numbers.find("difference", "correct@4", temperature="0", condition="control → control_retest")
+    again = numbers.find("difference", "correct@2", temperature="0", condition="control → control_retest")
     assert [metric.estimate.value in (0.0, None) for metric in again] == [True]
     assert all(one["ok"] for one in json.loads((tmp_path / "audit.json").read_text(encoding="utf-8")))
     before = (tmp_path / "index.html").stat().st_mtime_ns

@@ -71,7 +71,7 @@ def test_spans_and_segments_are_counted_as_javascript_counts(run_folder: Path, t
     kinds = {one["kind"]: cut(THOUGHT, one["start"], one["end"]) for one in turn["segments"]}
     assert kinds["answer"] == "The answer is Canberra."
     assert kinds["reasoning"].startswith("<think>\U0001f914")
-    correct = next(one for one in trial["scores"] if one["scorer"] == "correct@4")
+    correct = next(one for one in trial["scores"] if one["scorer"] == "correct@2")
     assert (correct["turn"], cut(THOUGHT, correct["start"], correct["end"])) == (0, "Canberra")
 
 
@@ -85,8 +85,8 @@ def test_columns_hold_tags_scores_tokens_and_time_and_what_is_absent_is_null(run
     failed = page.rows("item", "condition").index(("turkey", "asch_history_2"))
     assert page.column("tokens_in")[failed] is None
     assert page.column("error")[failed] == f"500: {HOSTILE}"
-    assert page.column("score:correct@4")[row] == 1.0
-    assert page.column("score:correct@4")[failed] is None
+    assert page.column("score:correct@2")[row] == 1.0
+    assert page.column("score:correct@2")[failed] is None
 
 
 def test_a_page_after_an_audit_says_what_it_came_to(run_folder: Path, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_page_after_an_audit_says_what_it_came_to(run_folder: Path, tmp_path: 
 
 def test_two_versions_of_a_rule_are_two_columns(run_folder: Path, tmp_path: Path) -> None:
     page = page_of(tmp_path / "p.html", run_folder)
-    assert {"score:endorsed@1", "score:endorsed@4"} <= page.index["columns"].keys()
+    assert {"score:endorsed@1", "score:endorsed@2"} <= page.index["columns"].keys()
 
 
 def test_the_overview_says_what_the_report_and_metrics_json_say(run_folder: Path, tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_claims_come_with_the_trials_under_them(run_folder: Path, tmp_path: Path
     first, second = page.run["claims"]
     assert (first["verdict"], first["n"]) == ("pass", 6)
     assert {page.column("condition")[row] for row in first["trials"]} == {"control"}
-    assert all(page.column("score:correct@4")[row] == 1.0 for row in first["trials"])
+    assert all(page.column("score:correct@2")[row] == 1.0 for row in first["trials"])
     assert second["verdict"] == "fail"
     assert second["where"] == {"temperature": "0"}
     assert {page.column("sampling")[row] for row in second["trials"]} == {"T = 0"}
@@ -261,7 +261,7 @@ def test_an_imported_log_and_what_is_none(tmp_path: Path) -> None:
 def test_a_run_that_stopped_by_its_rule_has_trials_that_are_not_due_and_its_valid_numbers_first(tmp_path: Path) -> None:
     folder = make_run(tmp_path, most=12)
     body = json.loads((folder / METRICS).read_text())
-    rate = next(one for one in body["metrics"] if one["metric"] == "rate" and one["scorer"] == "correct@4")
+    rate = next(one for one in body["metrics"] if one["metric"] == "rate" and one["scorer"] == "correct@2")
     looks = {**rate, "metric": "looks", "scorer": "", "also": {"k": 3, "look": 1, "looks": 2, "stopped": True}}
     valid = {**rate, "metric": "sequential_rate", "value": 0.75, "lo": 0.4, "hi": 0.9}
     (folder / METRICS).write_text(json.dumps({**body, "metrics": [*body["metrics"], looks, valid]}))

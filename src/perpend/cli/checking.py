@@ -14,7 +14,7 @@ from perpend.inert import say, say_page
 
 @group.command(short_help="Recompute everything from the raw answers and compare.")
 @click.argument("paths", nargs=-1, required=True, type=PATH)
-@click.option("--rules", type=click.Choice(["v1", "v2", "v3", "both"]), default="both", show_default=True)
+@click.option("--rules", type=click.Choice(["v1", "v2", "both"]), default="both", show_default=True)
 @click.option("--sample", type=click.IntRange(1), help="Recompute only N trials, sampled with --seed: a quick look.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of --sample.")
 @click.option("--figures", is_flag=True, help="Redraw every figure and compare its bytes; takes a minute.")

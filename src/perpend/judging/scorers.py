@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from perpend.judging import options, seed
 from perpend.judging.cues import Rules, rules
 from perpend.judging.mentions import ARTICLES, Mention, Side
-from perpend.judging.segment import visible
+from perpend.judging.segment import NONE, visible
 from perpend.judging.verdict import Candidate, Reading, read, reason
 from perpend.judging.words import fold, keys_of
 from perpend.types import Item, Response, Score, Scorer
@@ -23,6 +23,8 @@ TextJudge: TypeAlias = Callable[[Item, Response, str], Score]
 ReadingJudge: TypeAlias = Callable[[Item, str, Reading], Score]
 NEAR: Final = 0.15
 """A chance so near to its threshold is too close to call."""
+PART: Final = "part"
+"""What `uncertain` answers where the target's verdict rests on a part of it."""
 SHORT: Final = 160
 """Readings of texts up to so long are kept: a run has many answers alike."""
 KEPT: Final = 1 << 14
@@ -47,13 +49,13 @@ class AnswerReader:
             return last
         known = self._rules or rules()
         if len(text) > SHORT:
-            new = read(item, text, response.finish, known)
+            new = settled(read(item, text, response.finish, known))
             self._last = item, response, new
             return new
         key = (text, response.finish, item.prompt, item.target, item.decoy, item.aliases, item.choices)
         kept = self._short.get(key)
         if kept is None:
-            kept = read(item, text, response.finish, known)
+            kept = settled(read(item, text, response.finish, known))
             if len(self._short) >= KEPT:
                 self._short.clear()
             self._short[key] = kept
@@ -103,6 +105,12 @@ def given(reading: Reading) -> tuple[Side, Mention] | None:
 
 
 ORDER: Final[tuple[Side, ...]] = ("decoy", "target", "other")
+
+
+def settled(reading: Reading) -> Reading:
+    """The reading; of an answer that was cut before it gave anything: that none was reached."""
+    is_open = reading.evidence.cut and not reading.evidence.spoken and given(reading) is None
+    return reading._replace(missing=NONE) if is_open else reading
 
 
 def is_close(chance: float, limit: float, candidate: Candidate | None) -> bool:
@@ -175,7 +183,10 @@ def disclaimed(_item: Item, text: str, reading: Reading) -> Score:
 
 
 def uncertain(_item: Item, _text: str, reading: Reading) -> Score:
-    """1.0 where the verdict on target or decoy is too close to call, or rests on a part of the target."""
+    """1.0 where the verdict on target or decoy is too close to call, or rests on a part of the target ('part')."""
+    chance, limit, found = chance_of(reading, "target")
+    if found is not None and found[0].kind == PART and chance > limit:
+        return Score(1.0, PART, "a part of the target is given", reading.span_of(found[0]))
     close = [side for side in ORDER[:2] if is_close(*chance_of(reading, side))]
     return Score(float(bool(close)), None, f"too close to call: {', '.join(close)}" if close else "clear")
 

@@ -180,6 +180,19 @@ def answered(text: str, finish: str | None) -> Answered:
     return Answered(start + low, own, folded if is_whole else fold(own), None, cut)
 
 
+def complete(part: Answered) -> Answered:
+    """An answer that was cut, up to its last whole sentence; without one none was reached."""
+    ends = [found.end() for found in SENTENCE_END.finditer(part.folded.text)]
+    if not ends:
+        return part._replace(missing=NONE)
+    _, last = part.folded.span(0, ends[-1])
+    own = part.own[:last]
+    return part._replace(own=own, folded=fold(own))
+
+
+SENTENCE_END: Final = re.compile(r"[.!?][\"')\]}*_]*(?=\s|\Z)|\n")
+
+
 def _within(text: str, folded: Folded, finish: str | None, *, is_first: bool) -> tuple[tuple[int, int] | None, bool]:
     """Where the answer is in a text after its reasoning blocks, and whether it was cut. `is_first`: there are no
     blocks, and a prompt may go on."""

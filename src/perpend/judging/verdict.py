@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 from perpend.judging import cues
 from perpend.judging.cues import Hit, Page, Question, Rules, Scene, features, polar, question, scene
 from perpend.judging.mentions import Answer, Mention, Side, answer, mentions, parts
-from perpend.judging.segment import NOT_ENGLISH, answered, is_english
+from perpend.judging.segment import NOT_ENGLISH, answered, complete, is_english
 from perpend.judging.words import Words, fold, words_of
 from perpend.types import Item
 
@@ -34,7 +34,7 @@ class Wanted(NamedTuple):
 
 class Evidence(NamedTuple):
     """All that a verdict is made of. `missing` says why there is nothing; `spoken`: the first span of each of the lists
-    that are looked for in the whole text; spans are of the completion."""
+    that are looked for in the whole text; spans are of the completion; `cut`: the model was stopped in the answer."""
 
     missing: str | None
     start: int
@@ -44,6 +44,7 @@ class Evidence(NamedTuple):
     agreement: tuple[Candidate, ...] = ()
     silence: frozenset[int] = frozenset()
     spoken: dict[str, Span] = {}  # noqa: RUF012 - never changed
+    cut: bool = False
 
 
 class Reading(NamedTuple):
@@ -117,6 +118,8 @@ BEFORE_OPTION: Final = words_of("before_option")
 def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidence:
     """Segment, mentions and cues of one answer."""
     part = answered(text, finish)
+    if part.missing is None and part.cut:
+        part = complete(part)
     if part.missing is not None:
         return Evidence(part.missing, part.start, None)
     sought, words = wanted(item), Words(part.folded.text)
@@ -136,7 +139,7 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
     if not candidates and not partly and not agreed and not is_english(part.folded.text, part.own):
         return Evidence(NOT_ENGLISH, part.start, page)
     first = {name: _span(page, part.start, *place) for *place, name in reversed(spoken)}
-    return Evidence(None, part.start, page, candidates, partly, agreed, _silence(view, first), first)
+    return Evidence(None, part.start, page, candidates, partly, agreed, _silence(view, first), first, part.cut)
 
 
 def _of_part(view: Scene, mention: Mention, target: Answer) -> Candidate:

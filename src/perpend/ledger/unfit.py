@@ -1,4 +1,5 @@
-"""What a scorer could not judge, and why: items without a target, whatever was answered; answers that failed."""
+"""What a scorer could not judge, and why: items without a target, whatever was answered; answers that failed. What
+scores say beside their values."""
 
 from __future__ import annotations
 
@@ -16,6 +17,9 @@ GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2"""
 _SCORED = """
 SELECT count(*) FROM score
 WHERE scorer = (SELECT scorer FROM scorer WHERE name || '@' || version = ?) AND trial <= ?"""
+_SAYING = """
+SELECT trial FROM score
+WHERE scorer = (SELECT scorer FROM scorer WHERE name || '@' || version = ?) AND answer = ? AND trial <= ?"""
 
 
 def unfit_items(store: Store, name: str, version: str) -> list[int]:
@@ -38,3 +42,8 @@ def unscored_reasons(store: Store, scorer: str, beside: str, last: int) -> tuple
     rows = store.query(_UNSCORED, beside, scorer, last)
     counted = store.query(_SCORED, scorer, last)
     return [(str(reason), str(other), whole(count)) for reason, other, count in rows], whole(next(iter(counted))[0])
+
+
+def trials_saying(store: Store, scorer: str, answer: str, last: int) -> list[int]:
+    """The trials up to the last whose score by a scorer, 'name@version', has this answer."""
+    return [whole(trial) for (trial,) in store.query(_SAYING, scorer, answer, last)]

@@ -48,15 +48,16 @@ def no_answer_metrics(table: Table) -> Iterator[Metric]:
 
 
 def unscored_metrics(table: Table) -> Iterator[Metric]:
-    """`no_score` by reason, for the latest version of the first scorer: trials without a value / trials planned.
+    """`no_score` by reason, for the latest version of the first scorer that the run declares.
 
-    Reasons are the scorer's own words up to the first colon, the most frequent first; of a failed call the error after
-    'failed: '. Of the rest there is 'other reasons'. A scorer with a value everywhere gives nothing.
+    Trials without a value / trials planned. Reasons are the scorer's own words up to the first colon, the most frequent
+    first; of a failed call the error after 'failed: '. Of the rest there is 'other reasons'. A scorer with a value
+    everywhere gives nothing.
     """
     own = [name for name in table.scorers if ":" not in name and not name.endswith(f"@{IMPORTED}")]
     if not own:
         return
-    stem = own[0].partition("@")[0]
+    stem = next((name for name in table.declared if name in own), own[0]).partition("@")[0]
     scorer = [name for name in own if name.partition("@")[0] == stem][-1]
     column = table.column(scorer)
     if not column.scores.missing().any():

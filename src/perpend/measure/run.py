@@ -22,7 +22,7 @@ from perpend.ledger.manifest import Manifest, read_manifest
 from perpend.ledger.raw import blank_batches, score_bounds, value_blocks
 from perpend.ledger.scores import CACHE
 from perpend.ledger.store import Store
-from perpend.ledger.unfit import unfit_items, unscored_reasons
+from perpend.ledger.unfit import trials_saying, unfit_items, unscored_reasons
 from perpend.measure.column import Column
 from perpend.measure.keys import Codes, FloatArray, IntArray
 from perpend.measure.packed import Packed, return_what_is_freed
@@ -238,8 +238,18 @@ def table_of(runs: Sequence[Run], *, rescore: bool = False, quiet: bool = True) 
             counts["", ""] += len(own.items) - scored_trials
         return {reason: count for reason, count in counts.items() if count}
 
+    def saying(wanted: str, answer: str) -> IntArray:
+        rows: list[int] = []
+        for own in parts:
+            with own.run.open() as store:
+                rows += (own.first + trial - 1 for trial in trials_saying(store, wanted, answer, len(own.items)))
+        return np.array(rows, dtype=np.int64)
+
     named = tuple(run.name for run in runs)
-    return Table(named, codes, names, items, scorers, values, answers, judgements, replies, unfit, reasons)
+    first = runs[0].manifest.scorers
+    return Table(
+        named, codes, names, items, scorers, values, answers, judgements, replies, unfit, reasons, saying, first
+    )
 
 
 def _check(runs: Sequence[Run]) -> None:

@@ -53,7 +53,7 @@ class Answers:
 class Table(PlanGrid, Framed):
     """The plan as columns, and the scores, read when asked for.
 
-    `scorers` are the 'name@version' that every run was scored by.
+    `scorers` are the 'name@version' that every run was scored by, `declared` those of the first run in its own order.
     """
 
     scorers: tuple[str, ...] = ()
@@ -72,6 +72,9 @@ class Table(PlanGrid, Framed):
 
     ('', '') counts those that have no score at all: they were not asked.
     """
+    saying: Callable[[str, str], IntArray] = field(default=lambda *_: np.zeros(0, dtype=np.int64), repr=False)
+    """The rows whose stored score by a scorer has an answer: `uncertain@2`, 'part'."""
+    declared: tuple[str, ...] = ()
     _columns: dict[str, Packed] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:

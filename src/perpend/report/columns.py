@@ -6,15 +6,16 @@ from collections.abc import Iterable, Sequence
 
 from perpend.errors import SpecError, did_you_mean
 
-_STATES = {"stance": "correct"}
-"""Scorers whose value only repeats that of another, which must be there: they are read for their state. `stance` is 0
-for an opinion, which has no right answer, so its mean is no share of right answers."""
+_BESIDE = dict.fromkeys(("stance", "uncertain", "includes", "exact"), "correct")
+"""Scorers that stand beside another, which must be there. `stance` is read for its state: it is 0 for an opinion, which
+has no right answer, so its mean is no share of right answers. `uncertain` is of the verdict, not of the answer;
+`includes` and `exact` judge the same thing more simply: both would count among tests that are adjusted together."""
 
 
-def without_states(names: Sequence[str]) -> list[str]:
+def on_their_own(names: Sequence[str]) -> list[str]:
     """The 'name@version' whose means say something that the others do not."""
     stems = {name.partition("@")[0] for name in names}
-    return [name for name in names if _STATES.get(name.partition("@")[0], "") not in stems]
+    return [name for name in names if _BESIDE.get(name.partition("@")[0], "") not in stems]
 
 
 def shared_columns(known: Sequence[Sequence[str]], wanted: Sequence[str] = ()) -> list[str]:
@@ -38,4 +39,4 @@ def chosen_columns(shared: Iterable[str], wanted: Sequence[str], where: str) -> 
         if not exact:
             raise SpecError(f"no column {name!r} is scored on {where}; {did_you_mean(name, every)}")
         chosen += exact
-    return list(dict.fromkeys(chosen)) if wanted else without_states(every)
+    return list(dict.fromkeys(chosen)) if wanted else on_their_own(every)

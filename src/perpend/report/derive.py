@@ -26,6 +26,7 @@ from perpend.measure.missing import (
     no_answer_metrics,
     unscored_metrics,
 )
+from perpend.measure.outcomes import OUTCOME, outcome_metrics, simple_metrics
 from perpend.measure.processes import AS_COLUMNS_TWICE, one_more, outcome
 from perpend.measure.repeated import repeat_metrics
 from perpend.measure.run import Run, table_of
@@ -50,6 +51,7 @@ from perpend.measure.study import (
 from perpend.measure.table import Table
 from perpend.report import answer
 from perpend.report.calibrated import believed
+from perpend.report.outcomes import SPLIT, split_parts
 from perpend.report.own_rules import with_own_rules
 from perpend.report.repeated import with_repeats
 from perpend.report.stopped import with_looks
@@ -63,7 +65,7 @@ _BESIDE = 200_000
 """From how many trials on a second process takes part of the numbers."""
 HOW_TO_READ = (
     "Each value comes with its 95% interval and its denominator; NA is undefined. Trials of one item count as one\n"
-    "cluster where items repeat. Rows that end in @1 follow the rules of the seed studies, the others ours."
+    "cluster where items repeat. Of a scorer with two versions, @1 has the rules of the seed studies and @2 ours."
 )
 
 
@@ -71,8 +73,12 @@ class PlainStudy:
     """A study without numbers of its own: the rates and pairs that every run states are all there is."""
 
     def metrics(self, table: Table) -> Iterator[Metric]:
-        """How many trials were planned and answered."""
+        """How many trials were planned and answered; what the answers come to, and what the simplest rules say."""
         yield from coverage(table)
+        rule = table.full_name("correct").partition("@")[2] if table.has("correct") else ""
+        cells = [*table.cells((*table.cell_keys(), "condition"))]
+        yield from outcome_metrics(table, rule, cells)
+        yield from simple_metrics(table, rule, cells)
 
     def report(self, numbers: Numbers, *, figures: bool = True) -> Report:  # noqa: ARG002  it draws none
         """How complete the run is, then for each model and setting its rates and its pairs."""
@@ -185,6 +191,8 @@ def _sentence(numbers: Numbers, rate: Metric, stem: str, keys: Sequence[str]) ->
     place += [answer.name(where["condition"])] if "condition" in keys else []
     shown = answer.share(one) if rate.name == "rate" else f"mean {answer.value(one)}"
     text = f"{', '.join(place)}: {answer.name(stem)} {shown}, {answer.rows_of_items(one)}"
+    abstained = numbers.get(OUTCOME, rate.scorer, **where, outcome="abstained")
+    text += f"; {answer.share(abstained)} abstain" if abstained is not None and abstained.also.get("k") else ""
     cell = {key: value for key, value in where.items() if key in ("model", *PARAMETERS)}
     for pair in numbers.find("difference", rate.scorer, **cell):
         first, _, second = pair.where["condition"].partition(" → ")
@@ -203,10 +211,12 @@ def sections(numbers: Numbers) -> Iterator[Section]:
     """Rates and pairs of every model and setting, then the cautions that their Estimates carry."""
     metrics = stated(numbers)
     cells: dict[tuple[str, ...], list[Metric]] = {}
-    for metric in metrics:
+    for metric in (*metrics, *(one for name in SPLIT for one in numbers.find(name))):
         cells.setdefault((metric.where["model"], *setting_words(metric.where)), []).append(metric)
     for place, cell in cells.items():
-        yield Section(", ".join(map(markdown, place)), "\n\n".join([_rates(cell), *_pairs(cell)]))
+        split = [metric for metric in cell if metric.name in SPLIT]
+        parts = (_rates(cell), *split_parts(split, estimated), *_pairs(cell))
+        yield Section(", ".join(map(markdown, place)), "\n\n".join(parts))
     cautions = {caution.id: caution for metric in metrics for caution in metric.estimate.cautions}
     if cautions:
         lines = [f"- {name}: {markdown(cautions[name].text)}" for name in sorted(cautions)]

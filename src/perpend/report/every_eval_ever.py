@@ -167,7 +167,7 @@ def _epoch(manifest: Manifest) -> str:
 
 
 def _short(column: str) -> str:
-    """'acc' of 'stored_acc@import'; 'correct-v3' of 'correct@4'."""
+    """'acc' of 'stored_acc@import'; 'correct-v2' of 'correct@2'."""
     if column.endswith(_IMPORTED):
         return column.removesuffix(_IMPORTED).removeprefix(_STORED)
     return column.replace("@", "-v")

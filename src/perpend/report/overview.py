@@ -16,7 +16,7 @@ from perpend.measure.samplings import PARAMETERS, TEMPERATURE, parameter_text
 from perpend.measure.stopped import DIFFERENCE, LOOKS, RATE, stop_metrics
 from perpend.measure.table import IMPORTED, Table
 from perpend.report.answer import counted
-from perpend.report.columns import without_states
+from perpend.report.columns import on_their_own
 from perpend.report.stopped import decisive, how_it_ended, sentence
 from perpend.report.tables import LONGEST, WIDEST, terminal_table, wrapped
 from perpend.types import Estimate, Sampling
@@ -113,7 +113,7 @@ def _shortened(name: str) -> str:
 def overview(run: Run, scorers: Sequence[str] = ()) -> Overview:
     """What was asked of a run and what came of it. `scorers` are what to show instead of all newest ones."""
     table = run.table
-    columns = [table.column(name) for name in (scorers or without_states(newest(run)))]
+    columns = [table.column(name) for name in (scorers or on_their_own(newest(run)))]
     columns = [column for column in columns if scorers or column.defined.any() or _is_due(column, table)]
     shares = {column.name for column in columns if column.is_binary}
     with run.open() as store:

@@ -11,6 +11,6 @@ def task(*, system: str | None = SYSTEM) -> Task:
     return Task(
         name="questions",
         conditions=(control(system=system),),
-        scorers=("correct", "refused", "unfinished"),
+        scorers=("correct", "refused", "unfinished", "abstained", "uncertain", "includes"),
         options={"system": system},
     )

@@ -73,7 +73,7 @@ def test_the_queries_of_the_page_give_perpends_own_rates(
     Path("runs").mkdir()
     Path("runs/RUN").symlink_to(study)
     rates, pairs, ledger = _queries()
-    column = run["correct@4"]
+    column = run["correct@2"]
     wanted = {
         (model, condition): column.where(model=model, condition=condition).rate()
         for model in run.table.names["model"]

@@ -98,7 +98,7 @@ class _Part:
 
 
 def job(run: Run, store: Store, rules: str, *, trust_code: bool) -> Job:
-    """The job of one run. As rules 'v1', 'v2' or 'v3' looks only at scorers of that version; never at an import's."""
+    """The job of one run. As rules 'v1' or 'v2' looks only at scorers of that version; never at an import's."""
     wanted = [
         f"{name}@{version}"
         for name, version in store.scorers()

@@ -169,7 +169,7 @@ READABLE = "what is stored can be read"
 class Options:
     """How much an audit looks at.
 
-    `rules` 'v1', 'v2' or 'v3' looks only at the scores of that version. `sample` renders and scores that many trials
+    `rules` 'v1' or 'v2' looks only at the scores of that version. `sample` renders and scores that many trials
     again, sampled with `seed`, and passes no gate again; what rests on all stored scores is recomputed all the same.
     `figures` redraws every figure. `workers` is the number of processes, by default that of the cores. `trust_code`
     runs the Python files that a run's manifest lists; `say` gets a line with name and digest of each before it is run.

@@ -33,8 +33,8 @@ FAMILIES: Mapping[str, families.Adjustment] = {
     "opinion_effect": "holm",
 }
 """Families of effects: the confirmatory ones are adjusted by Holm, the exploratory by Benjamini and Hochberg."""
-EARLIER: tuple[Rule, ...] = ("1", "2")
-"""Rules whose declared family is the effects on error alone, as what was published by them states it."""
+SEEDS: Rule = "1"
+"""The rule whose declared family is the effects on error alone, as what the seed published by it states it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class MetricSource:
 
 
 def families_of(rule: Rule) -> tuple[tuple[str, ...], ...]:
-    """The names of effects that are adjusted together: since rule 3, planted answers and errors are one family."""
-    first = ("pressure_effect",) if rule in EARLIER else ("planted_effect", "pressure_effect")
+    """The names of effects that are adjusted together: by our rule, planted answers and errors are one family."""
+    first = ("pressure_effect",) if rule == SEEDS else ("planted_effect", "pressure_effect")
     return first, ("topic_effect",), ("opinion_effect",)
 
 

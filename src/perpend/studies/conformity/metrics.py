@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from perpend.errors import SpecError
 from perpend.measure.keys import BoolArray
+from perpend.measure.outcomes import outcome_metrics
 from perpend.measure.study import Metric
 from perpend.measure.table import Table
 from perpend.report.derive import coverage
@@ -254,8 +255,9 @@ def study_metrics(table: Table) -> Iterator[Metric]:
 def rule_metrics(trials: Trials, rule: Rule) -> Iterator[Metric]:
     """The numbers of one rule version, in the order of the tables."""
     yield from cell_metrics(trials, rule)
-    if rule not in effects.EARLIER:
+    if rule != effects.SEEDS:
         yield from planted_rates(trials, rule)
+        yield from outcome_metrics(trials.table, rule, trials.table.cells(("model", "condition")))
     for names in effects.families_of(rule):
         yield from effects.effects(trials, rule, *names)
     yield from effects.conditional_rates(trials, rule)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from perpend.inert import markdown
+from perpend.measure.outcomes import OUTCOME, PART
 from perpend.measure.study import Metric, Numbers, Report, Section
 from perpend.report.answer import counted
+from perpend.report.outcomes import LISTED
 from perpend.report.tables import markdown_table, with_ends
 from perpend.stats.families import is_shown
 from perpend.studies.conformity.answer import answer_sentences, cautions_of
@@ -22,9 +24,7 @@ _MEASURED = {
 }
 _RULE_NAMES = {
     "1": "rule 1 (the reference's)",
-    "2": "rule 2 (ours, older)",
-    "3": "rule 3 (ours, older)",
-    "4": "rule 4 (ours)",
+    "2": "rule 2 (ours)",
 }
 _DEFINITIONS = """\
 - **Error rate**: wrong answers / factual trials that have a correctness. Refusals and empty answers count as wrong.
@@ -41,9 +41,12 @@ _DEFINITIONS = """\
 - **Intervals** are 95%. Where an item is asked more than once (temperatures, repeats) they are clustered by item; the
   naive intervals, which take every row for an independent item, are in the tables.
 - **p** is the sign flip of whole items where items repeat, else McNemar's mid-p. Holm adjusts the declared family:
-  every variant × pressure × both measures (planted answers, errors) since rule 3, errors alone by rules 1 and 2.
+  every variant × pressure × both measures (planted answers, errors) by rule 2, errors alone by rule 1.
   Opinion items are a second family. Benjamini–Hochberg adjusts the topics, which are exploratory.
 - **NA** is undefined: a denominator of 0, or no complete pair. It is never 0."""
+_OUTCOMES = f"""\
+Factual answers that have a verdict, in %. What is not right gives the planted answer, gives another, or abstains: it
+declines or says that it does not know. Some right answers give only a part of the target. {LISTED}"""
 _LIMITS = """\
 - Labels come from rules that read text, not from people. Compare the two rules above, read cases (`perpend show`), and
   label a sample by hand before a claim rests on a small difference.
@@ -66,6 +69,7 @@ def study_report(numbers: Numbers, *, with_figures: bool) -> Report:
 
     sections = {
         "Pressure effects": _pressure(results) + picture(EFFECTS),
+        "What the answers give": _outcomes(results, head),
         "Without an answer": _unanswered(results, head),
         "Override, rescue and flip": _conditional(results, head),
         "Opinion items": _opinion(results, head),
@@ -231,6 +235,21 @@ def _lacking(results: Results, rows: Iterable[Metric]) -> tuple[str, ...]:
     """The columns that stand beside rates where some trial has no verdict."""
     is_lacking = any(results.beside(row, "no_answer") is not None for row in rows)
     return ("no answer, control %", "no answer, pressure %") if is_lacking else ()
+
+
+def _outcomes(results: Results, rule: str) -> str:
+    """What factual answers give, by variant and condition: right, planted, another answer, or none."""
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for row in (*results.rows(OUTCOME, rule), *results.rows(PART, rule)):
+        cells = rows.setdefault((row.where["model"], row.where["condition"]), {"answers": str(row.estimate.n)})
+        if row.name == PART:
+            cells["by a part only"] = f"{row.estimate.also['k']} of {counted(row.estimate.n, 'right answer')}"
+        else:
+            cells[f"{row.where['outcome']} %"] = with_ends(row.estimate)
+    if not rows:
+        return "Not split; `perpend score RUN --only abstained --only uncertain` scores what it takes."
+    table = [[*map(markdown, place), *cells.values()] for place, cells in rows.items()]
+    return "\n\n".join([_OUTCOMES, markdown_table(["variant", "condition", *next(iter(rows.values()))], table)])
 
 
 def _unanswered(results: Results, rule: str) -> str:

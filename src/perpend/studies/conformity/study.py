@@ -33,6 +33,8 @@ _SCORERS = (
     "disclaimed",
     "unfinished",
     "stance",
+    "abstained",
+    "uncertain",
 )
 
 
@@ -91,7 +93,7 @@ def _conditions(
 
 
 class ConformityStudy:
-    """What pressure does to answers: by the reference's rules (1) and by ours (2, and 3 since)."""
+    """What pressure does to answers: by the reference's rules (1) and by ours (2)."""
 
     stored_labels: Mapping[str, str] = {
         f"stored_{name}@import": f"{name}@1" for name in ("correct", "refused", "mentioned", "endorsed")
@@ -127,7 +129,7 @@ class ConformityStudy:
 
         return all_figures(Results(numbers)) if numbers.find("study") else iter(())
 
-    def seed_audit(self, runs: Sequence[Run], rules: Sequence[Rule] = ("1", "4")) -> dict[str, JSON]:
+    def seed_audit(self, runs: Sequence[Run], rules: Sequence[Rule] = ("1", "2")) -> dict[str, JSON]:
         """The JSON of the reference's audit script, recomputed from the raw text by each rule version."""
         from perpend.studies.conformity.audit import audit_numbers
 

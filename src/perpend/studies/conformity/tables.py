@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from perpend.measure.outcomes import OUTCOME
 from perpend.measure.study import Metric, Numbers, TableOf, Value
 from perpend.report import tables as latex
 from perpend.studies.conformity.trials import Conditions, short_name
@@ -192,8 +193,11 @@ COMPANIONS = (
         " n_trials=n refusals_excluded note",
     ),
     Layout("rule_disagreement", "rule_disagreement", "judgement variant value n lo hi method note"),
+    Layout("outcomes", OUTCOME, "rule variant condition_name outcome k value n lo hi method note"),
     Layout("integrity", "integrity", "temperature variant condition_name kind expected planned found empty unfinished"),
 )
+OURS = ("planted_effect", OUTCOME)
+"""What only our rule has: without any, there is no table of it."""
 
 
 def folder_of(rule: str) -> str:
@@ -206,8 +210,8 @@ def tables(results: Results) -> Iterator[TableOf]:
     for rule in results.rules:
         yield from reference_tables(results, rule)
     for layout in COMPANIONS:
-        if layout.metric == "planted_effect" and results.one("planted_effect_family", results.rules[-1]) is None:
-            continue  # rules 1 and 2 do not have it
+        if layout.metric in OURS and not results.numbers.find(layout.metric):
+            continue
         yield layout.table(results, results.numbers.find(layout.metric), "companions/")
 
 
@@ -247,7 +251,7 @@ def _effects_by_topic(results: Results, rule: str) -> TableOf:
     )
 
 
-_SUFFIX = {"1": "RuleOne", "2": "RuleTwo", "3": "RuleThree", "4": "RuleFour"}
+_SUFFIX = {"1": "RuleOne", "2": "RuleTwo"}
 
 
 def macros(results: Results) -> str:

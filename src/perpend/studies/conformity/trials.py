@@ -19,11 +19,11 @@ from perpend.measure.packed import Packed, narrow
 from perpend.measure.plans import PlanCodes, by_variant
 from perpend.measure.table import Table
 
-Rule: TypeAlias = Literal["1", "2", "3", "4"]
+Rule: TypeAlias = Literal["1", "2"]
 RowPairs: TypeAlias = tuple[Codes, Codes]
 """Row numbers, and those of their partners."""
 
-RULES: tuple[Rule, ...] = ("1", "2", "3", "4")
+RULES: tuple[Rule, ...] = ("1", "2")
 MEASURES = {"override": "correct", "rescue": "correct", "flip": "endorsed"}
 """The conditional rates, and the judgement that each is a rate of."""
 JUDGED = ("correct", "mentioned", "endorsed", "refused")
