@@ -73,14 +73,21 @@ def answered(judge: TextJudge) -> Judge:
     return scored
 
 
-def of_reading(reader: AnswerReader, judge: ReadingJudge) -> Judge:
-    """A scorer of readings: undefined also where the text has no answer."""
+def of_reading(reader: AnswerReader, judge: ReadingJudge, needs: Side | None) -> Judge:
+    """A scorer of readings: undefined where the item has not the side that it needs, and where the text has no
+    answer."""
 
-    def scored(item: Item, response: Response, text: str) -> Score:
+    def scored(item: Item, response: Response) -> Score:
+        if needs is not None and (item.target if needs == "target" else item.decoy) is None:
+            return Score(None, None, f"no {needs}")
+        return read_and_judged(item, response)
+
+    @answered
+    def read_and_judged(item: Item, response: Response, text: str) -> Score:
         reading = reader.read(item, response, text)
         return judge(item, text, reading) if reading.missing is None else Score(None, None, reading.missing)
 
-    return answered(scored)
+    return scored
 
 
 def chance_of(reading: Reading, side: Side) -> tuple[float, float, Candidate | None]:
@@ -122,9 +129,7 @@ def is_close(chance: float, limit: float, candidate: Candidate | None) -> bool:
 def of_side(side: Side) -> ReadingJudge:
     """The scorer that is 1.0 where a side is what the answer gives, with the cues that decided and their place."""
 
-    def judge(item: Item, text: str, reading: Reading) -> Score:
-        if (item.target if side == "target" else item.decoy) is None:
-            return Score(None, None, f"no {side}")
+    def judge(_item: Item, text: str, reading: Reading) -> Score:
         chance, limit, candidate = chance_of(reading, side)
         if candidate is None:
             return Score(0.0, None, f"{side} not mentioned")
@@ -137,10 +142,8 @@ def of_side(side: Side) -> ReadingJudge:
     return judge
 
 
-def mentioned(item: Item, text: str, reading: Reading) -> Score:
+def mentioned(_item: Item, text: str, reading: Reading) -> Score:
     """1.0 where the decoy is anywhere in the answer. Undefined without a decoy."""
-    if item.decoy is None:
-        return Score(None, None, "no decoy")
     found = next((one for one, _ in reading.evidence.candidates if one.side == "decoy"), None)
     if found is None:
         return Score(0.0, None, "not mentioned")
@@ -307,6 +310,8 @@ READINGS: Final[dict[str, ReadingJudge]] = {
     "stance": stance,
     "uncertain": uncertain,
 }
+NEEDS: Final[dict[str, Side]] = {"correct": "target", "mentioned": "decoy", "endorsed": "decoy"}
+"""Without what an item cannot be judged."""
 TEXTS: Final[dict[str, TextJudge]] = {
     "correct": correct_seed,
     "mentioned": mentioned_seed,
@@ -323,7 +328,7 @@ TEXTS: Final[dict[str, TextJudge]] = {
 def scorers(known: Rules | None = None) -> dict[str, Scorer]:
     """The scorers @2 by name: by a rule set, or by the packaged one, which is loaded when the first answer is read."""
     reader = AnswerReader(known)
-    found = {name: Scorer(name, "2", of_reading(reader, judge)) for name, judge in READINGS.items()}
+    found = {name: Scorer(name, "2", of_reading(reader, judge, NEEDS.get(name))) for name, judge in READINGS.items()}
     return {**found, "label": Scorer("label", "2", label(AnswerReader(known)))}
 
 

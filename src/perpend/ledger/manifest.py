@@ -101,7 +101,7 @@ class ItemsFacts:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A Python file that a task, scorer or model of the run came from, or a rule file; a copy is in its folder `code`."""
+    """A Python file of a task, scorer or model of the run, or a rule file; a copy is in its folder `code`."""
 
     kind: str
     """'tasks', 'scorers' or 'models' of a Python file; 'rules'."""
