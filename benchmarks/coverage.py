@@ -30,7 +30,7 @@ import numpy as np
 
 import cells
 import coverage_designs
-from judging import Design, Judged
+from outcomes import Design, Judged
 from perpend.types import Caution
 
 LOW, HIGH, LARGEST = 0.93, 0.975, 0.06

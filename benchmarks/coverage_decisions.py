@@ -9,7 +9,7 @@ import numpy as np
 
 import draws
 from draws import FEW, SIZES, Array
-from judging import Design, Judged, Once, Rng, covers, interval
+from outcomes import Design, Judged, Once, Rng, covers, interval
 from perpend import stats
 from perpend.ask.looking import LookPlan, ScoredItems
 from perpend.ledger.stopping import StopFacts

@@ -9,7 +9,7 @@ import numpy as np
 import coverage_decisions
 import draws
 from draws import FEW, LAWS, SIZES, Array
-from judging import Design, Judged, Once, Rng, interval, open_interval, test
+from outcomes import Design, Judged, Once, Rng, interval, open_interval, test
 from perpend import stats
 from perpend.errors import DataError
 from perpend.stats import calibration, regression, selective

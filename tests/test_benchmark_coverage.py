@@ -27,7 +27,7 @@ def test_a_design_has_a_share_its_error_and_its_cautions(benchmark: ModuleType) 
 
 
 def test_outside_is_what_no_caution_states(benchmark: ModuleType) -> None:
-    from judging import Design, Judged
+    from outcomes import Design, Judged
 
     said = (Caution("STAT099", "such 95% intervals cover 70% to 90%, and tests at 5% reject up to 30%"),)
 
