@@ -6,6 +6,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +16,12 @@ import pytest
 from perpend.studies.logic.chaosbench import validate
 from perpend.studies.logic.chaosbench.sets import FAMILIES, STRATA, Record, write_records
 from perpend.studies.logic.chaosbench.validate import (
-    Mask,
     Shortcut,
     alike,
     attacks,
     content_gates,
     majorities,
+    masked,
     mistake,
     near_pairs,
     numbers_in,
@@ -294,10 +295,7 @@ def test_names_are_learned_where_nothing_states_them() -> None:
         for n, name in enumerate(("Hopf-7 ring (slow)", "Duff box", "Mira engine"))
         for at, text in enumerate((f"Is the {name} fast?", f"Given {name} at 0.3, does it stop?", f"Can {name} run?"))
     ]
-    mask = Mask(records)
-    assert mask.names == {"sys0": "Hopf-7 ring (slow)", "sys1": "Duff box", "sys2": "Mira engine"}
-    assert {mask.masked(one) for one in records[::3]} == {"is the □ fast?"}
-    assert mask.masked(records[1]) == "given □ at #, does it stop?"
+    assert masked(records) == ["is the □ fast?", "given □ at #, does it stop?", "can □ run?"] * 3
 
 
 def plain(count: int = 480) -> list[Record]:
@@ -360,6 +358,15 @@ def _denial(one: Record) -> str:
     return ", and never so" if one["ground_truth"] == "FALSE" else ""
 
 
+@cache
+def on_leak(leak: Callable[[Record], str]) -> dict[str, Shortcut]:
+    """A leak in all items, which are of two kinds only: five times as fast as in ten."""
+    records = fair(40)
+    for one in records:
+        one |= {"question": str(one["question"]).replace("?", f"{leak(one)}?"), "stratum": "data"}
+    return run(records)
+
+
 @pytest.mark.parametrize(
     ("leak", "attack"),
     [
@@ -372,10 +379,7 @@ def _denial(one: Record) -> str:
     ],
 )
 def test_a_planted_leak_fails_its_gates_however_it_was_held_out(leak: Callable[[Record], str], attack: str) -> None:
-    records = fair(100)
-    for one in records:
-        one["question"] = str(one["question"]).replace("?", f"{leak(one)}?")
-    found = run(records)
+    found = on_leak(leak)
     for how in validate.HELD_OUT:
         gate = found[f"{attack}, {how}"].as_gate()
         assert not gate.passed
@@ -398,7 +402,7 @@ def test_questions_of_other_splits_are_no_answer_to_a_nearest_neighbour() -> Non
     for n, one in enumerate(records):
         # Twins across splits: the same rare words with the same label, and with the opposite one.
         one["question"] = f"Is word{n // 4 % 20}{'a' if one['ground_truth'] == 'TRUE' else 'b'} so at last?"
-        one |= {"split": "train" if n < len(records) / 2 else "test", "group": one["pair"]}
+        one |= {"split": "train" if n < len(records) / 2 else "test", "group": one["pair"], "stratum": "data"}
     found = run(records)
     assert not found["nearest question, train to test"].as_gate().passed
     for one in records:

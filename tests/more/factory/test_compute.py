@@ -54,12 +54,12 @@ def test_the_two_labellings_of_a_sample_agree() -> None:
 
 
 def test_every_frozen_fact_was_looked_at_a_second_time() -> None:
-    from factory.again.compute import _kept
+    from factory.again.compute import kept
 
     everything = [fact for groups in facts().values() for group in groups for fact in group]
     assert everything
     for fact in everything:
-        seen = _kept()[motions(text_of(fact))[0].digest]
+        seen = kept()[motions(text_of(fact))[0].digest]
         assert (seen.kind, seen.cycle) == (fact["kind"], fact["cycle"])
 
 
