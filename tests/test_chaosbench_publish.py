@@ -161,9 +161,7 @@ def test_the_audit_reads_published_runs_and_writes_every_file(root: Path, run: P
     }
     (first,) = json.loads((out / "summary.json").read_text())["runs"]
     assert (first["is_canonical_run"], first["is_full_run"], first["errors"]) == (True, True, [])
-    assert (
-        first["confusion"]["tp"] + first["confusion"]["fn"] + first["confusion"]["fp"] + first["confusion"]["tn"] == 120
-    )
+    assert sum(first["confusion"].values()) == 120
     with (out / "baselines_table.csv").open() as file:
         table = list(csv.DictReader(file))
     assert table[0]["run_id"] == run.name
@@ -257,10 +255,8 @@ def test_two_runs_on_the_same_items_are_compared_in_pairs() -> None:
 def test_pairs_of_one_base_fact_count_once() -> None:
     rows = [(pred(n, "TRUE", f"g{n // 10}"), pred(n, "TRUE" if n % 2 else "FALSE", f"g{n // 10}")) for n in range(100)]
     (clustered,) = compare_runs({"a": [one for one, _ in rows], "b": [other for _, other in rows]})
-    plain = compare_runs({"a": [pred(n, "TRUE") for n in range(100)], "b": [other for _, other in rows]})
     assert clustered.p is not None
     assert clustered.p > 1e-4
-    assert len(plain) == 1
 
 
 def test_a_reference_run_becomes_a_run_of_perpend(tmp_path: Path) -> None:
