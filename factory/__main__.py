@@ -160,6 +160,6 @@ def main(words: list[str]) -> int:  # noqa: PLR0911 - one for each verb
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
-    except (OSError, UnicodeDecodeError) as problem:
+    except (ImportError, OSError, UnicodeDecodeError) as problem:
         print(problem)
         sys.exit(2)
