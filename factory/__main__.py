@@ -95,7 +95,7 @@ def make_private(key_file: str, folder: str) -> int:
     if any(target.iterdir()) or not os.access(target, os.W_OK):
         print(f"{folder}: is not empty, or cannot be written to; give an empty folder")
         return 2
-    print("Every system is measured anew; this takes about as long as 'measure'.", flush=True)
+    print("Every system is measured anew; on two cores this takes about ten minutes.", flush=True)
     families = private(key, read(PACKED))
     items = [item for some in families.values() for item in some]
     failed = told(items)

@@ -77,8 +77,8 @@ def build() -> dict[str, list[Item]]:
 
 
 def private(secret: str, public: Sequence[Item]) -> dict[str, list[Item]]:
-    """Family → items that nobody can have seen: as many as the test split, no question of the public set, the systems
-    of its test split; *textbook* has none, since what it asks is known."""
+    """Family → items that nobody can have seen, about 10,000: no question of the public set, the systems of its test
+    split; *textbook* has none, since what it asks is known."""
     taken = {str(item["question"]) for item in public}
     systems = {item["system_id"] for item in public if item["split"] == "test"}
     made: list[Bundle] = []

@@ -377,7 +377,7 @@ def private(key_file: Path | None, out: Path | None) -> None:
     """Make a private test set from a secret key, and print the digest that can be published before it is used.
 
     The same key makes the same bytes. No question of the public set is in it. The key is never printed or written. The
-    items are made by the factory, which takes 20 minutes on two cores; it is in a checkout of perpend's source and in
+    items are made by the factory, which takes ten minutes on two cores; it is in a checkout of perpend's source and in
     no installed package: exit 2 without it.
 
     \b
