@@ -235,8 +235,8 @@ def attempt(disk: Disk, name: str, steps: int | None) -> tuple[int, list[str]]:
         lost = differences(whole.tree, again.tree, {})
         if again.code != whole.code or lost:
             wrong.append(f"{size} bytes, then space: exit {again.code}, {lost[:3]}: {again.printed[-400:]}")
-        # Small steps first, where most is decided; then larger ones.
-        size += STEP if steps is None or len(sizes) < steps // 2 else max(STEP, size // 2 // STEP * STEP)
+        # Small steps first, where most is decided; then twice as much each time.
+        size += STEP if steps is None or len(sizes) < steps // 2 else max(STEP, size)
     return refused, wrong
 
 

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import json
 import lzma
+import os
 import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
@@ -16,7 +17,7 @@ from factory.chance import Chance
 from factory.items import Item, build, disagreements, private
 from factory.measure import Fact, run, text_of
 from factory.systems import systems
-from perpend.studies.logic.chaosbench.sets import FileDigest, counted, global_sha256, seal, write_records
+from perpend.studies.logic.chaosbench import sets
 
 PACKED = Path(__file__).parents[1] / "src/perpend/studies/logic/items.jsonl.xz"
 SHORTCUTS = Path(__file__).parent / "shortcuts.csv"
@@ -55,7 +56,7 @@ def make(check: bool) -> int:
     failed = told(items)
     if not check:
         PACKED.write_bytes(data)
-        print(f"{seal(PACKED.parent)} is the digest of the set")
+        print(f"{sets.seal(PACKED.parent)} is the digest of the set")
         return failed
     same = PACKED.exists() and PACKED.read_bytes() == data
     print(f"sha256 {hashlib.sha256(data).hexdigest()}: {'the same' if same else 'NOT the same'} as in the package")
@@ -86,24 +87,27 @@ def comes_out_again(fact: Fact) -> bool:
 
 
 def make_private(key_file: str, folder: str) -> int:
-    key = Path(key_file).read_text(encoding="utf-8").strip()
+    key, target = Path(key_file).read_text(encoding="utf-8").strip(), Path(folder)
     if len(key) < SHORTEST_KEY:
         print(f"{key_file}: a key needs {SHORTEST_KEY} characters or more; for example 'openssl rand -hex 32'")
         return 2
-    target = Path(folder)
-    if target.exists() and any(target.iterdir()):
-        print(f"{folder}: is not empty; give an empty folder")
+    target.mkdir(parents=True, exist_ok=True)
+    if any(target.iterdir()) or not os.access(target, os.W_OK):
+        print(f"{folder}: is not empty, or cannot be written to; give an empty folder")
         return 2
-    families = private(key, build())
-    failed = told([item for some in families.values() for item in some])
+    print("Every system is measured anew; on two cores this takes about ten minutes.", flush=True)
+    families = private(key, read(PACKED))
+    items = [item for some in families.values() for item in some]
+    failed = told(items)
     files = []
-    for family, items in families.items():
+    for family, some in families.items():
         path = f"data/{family}.jsonl"
-        write_records(target / path, items)
-        files.append(FileDigest(path, *counted(target / path)))
-    selector = {"schema_version": "v2", "description": "a private set", "files": [file.path for file in files]}
+        sets.write_records(target / path, some)
+        files.append(sets.FileDigest(path, *sets.counted(target / path)))
+    named = {"name": f"{sets.NAME} private", "version": sets.VERSION, "items": len(items)}
+    selector = {"schema_version": "v2", **named, "files": [file.path for file in files]}
     (target / "data/canonical_v2_files.json").write_text(json.dumps(selector, indent=2) + "\n", encoding="utf-8")
-    print(f"global sha256 {global_sha256(files)}")
+    print(f"global sha256 {sets.global_sha256(files)}")
     return failed
 
 
@@ -154,4 +158,8 @@ def main(words: list[str]) -> int:  # noqa: PLR0911 - one for each verb
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (ImportError, OSError, UnicodeDecodeError) as problem:
+        print(problem)
+        sys.exit(2)

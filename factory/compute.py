@@ -10,6 +10,7 @@ from functools import cache, partial
 from itertools import chain, combinations, count, zip_longest
 from typing import Any
 
+from factory.again.compute import kept
 from factory.chance import Chance
 from factory.measure import FACTS, Fact, agrees, measured
 from factory.quartet import Claim, Quartet, mirrored
@@ -33,7 +34,9 @@ Group = list[Fact]
 def facts(secret: str = "") -> dict[str, list[Group]]:
     """System → its groups of facts: all numbers but one are the same in a group."""
     if secret:
-        rows = [fact for fact, _, seen in measured(secret) if agrees(fact, seen)]
+        looked = measured(secret)
+        kept().update((motion.digest, seen) for _, motion, seen in looked)
+        rows = [fact for fact, _, seen in looked if agrees(fact, seen)]
     else:
         rows = [json.loads(line) for line in FACTS.read_text(encoding="utf-8").splitlines()]
     groups = defaultdict[tuple[str, int], Group](list)

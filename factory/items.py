@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from factory.chance import Chance
 from factory.quartet import Quartet, Unreadable
 from factory.questions import Question, fits, questions
+from perpend.studies.logic.chaosbench.sets import NAME, VERSION
 
-NAME = "perpend-logic"
-VERSION = "3.0"
 CANARY = f"{NAME} {VERSION}, not for training: canary 0f6b1c9e-52d4-4e0d-9a37-6be1f04c8d21"
 SHARES = {"train": 0.45, "dev": 0.15, "test": 0.40}
 
@@ -77,12 +76,11 @@ def build() -> dict[str, list[Item]]:
     return records(split(made))
 
 
-def private(secret: str, public: dict[str, list[Item]]) -> dict[str, list[Item]]:
-    """Family → items that nobody can have seen: as many as the test split, no question of the public set, the systems
-    of its test split; *textbook* has none, since what it asks is known."""
-    everything = [item for items in public.values() for item in items]
-    taken = {str(item["question"]) for item in everything}
-    systems = {item["system_id"] for item in everything if item["split"] == "test"}
+def private(secret: str, public: Sequence[Item]) -> dict[str, list[Item]]:
+    """Family → items that nobody can have seen, about 10,000: no question of the public set, the systems of its test
+    split; *textbook* has none, since what it asks is known."""
+    taken = {str(item["question"]) for item in public}
+    systems = {item["system_id"] for item in public if item["split"] == "test"}
     made: list[Bundle] = []
     for stratum, families in BUNDLES.items():
         for family, count in families.items() if stratum != "textbook" else ():
@@ -112,9 +110,7 @@ def disagreements(items: Sequence[Item]) -> list[tuple[Item, str]]:
 def split(all_of: Iterable[Bundle]) -> dict[str, list[Bundle]]:
     """Split → bundles, no cluster and no trait in two: largest first, each to where most is missing of its kinds."""
     groups = _together(list(all_of))
-    sizes = Counter[tuple[str, str]]()
-    for group in groups:
-        sizes.update(_sizes(group))
+    sizes = _sizes([bundle for group in groups for bundle in group])
     filled: dict[str, Counter[tuple[str, str]]] = {name: Counter() for name in SHARES}
     parts: dict[str, list[Bundle]] = {name: [] for name in SHARES}
     for group in sorted(groups, key=lambda g: (-sum(_sizes(g).values()), g[0].name)):
@@ -132,10 +128,7 @@ def split(all_of: Iterable[Bundle]) -> dict[str, list[Bundle]]:
 
 
 def _sizes(group: list[Bundle]) -> Counter[tuple[str, str]]:
-    sizes = Counter[tuple[str, str]]()
-    for bundle in group:
-        sizes[bundle.family, bundle.stratum] += len(bundle.questions)
-    return sizes
+    return Counter((bundle.family, bundle.stratum) for bundle in group for _ in bundle.questions)
 
 
 def _together(all_of: list[Bundle]) -> list[list[Bundle]]:

@@ -57,12 +57,12 @@ def c_text(system: System) -> str:
 
 @cache
 def _library(system_id: str) -> ctypes.CDLL:
-    folder = Path(tempfile.mkdtemp(prefix="factory-"))
-    (folder / "rates.h").write_text(c_text(systems()[system_id]), encoding="utf-8")
-    source, target = Path(__file__).parent / "orbit.c", folder / "orbit.so"
     options = ["-O2", "-ffp-contract=off", "-shared", "-fPIC"]
-    subprocess.run(["cc", *options, f"-I{folder}", "-o", target, source, "-lm"], check=True)  # noqa: S603, S607
-    return ctypes.CDLL(str(target))
+    with tempfile.TemporaryDirectory(prefix="factory-") as folder:  # what is loaded stays
+        (Path(folder) / "rates.h").write_text(c_text(systems()[system_id]), encoding="utf-8")
+        source, target = Path(__file__).parent / "orbit.c", f"{folder}/orbit.so"
+        subprocess.run(["cc", *options, f"-I{folder}", "-o", target, source, "-lm"], check=True)  # noqa: S603, S607
+        return ctypes.CDLL(target)
 
 
 @dataclass(frozen=True)

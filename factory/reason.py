@@ -397,13 +397,8 @@ def quadratic_integrals(draw: Chance, names: tuple[str, ...], discrete: bool) ->
     for s, t in ((a, b), (b, a)):
         sketch = _sketch(draw, size, diagonal=True, own=True)
         rhs = list(_filled(sketch, _sizes(draw, sketch, 0.2, 5.0), names, discrete).rhs)
-        g = sum(
-            (
-                Poly([(draw.pick([(0,) * size, *(_product(size, n) for n in range(size))]), Fraction(sign))])
-                for sign in signs
-            ),
-            Poly(),
-        )
+        factors = [(0,) * size, *(_product(size, n) for n in range(size))]
+        g = sum((Poly([(draw.pick(factors), Fraction(sign))]) for sign in signs), Poly())
         x, y = variable(i, size), variable(j, size)
         rhs[i], rhs[j] = (y * g).scaled(Fraction(t)), (x * g).scaled(Fraction(-s))
         quantity = (x * x).scaled(Fraction(s)) + (y * y).scaled(Fraction(t))

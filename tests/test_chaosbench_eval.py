@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from perpend.ask.task import make_task
+from perpend.canon import JSON, read_object
 from perpend.errors import SpecError
 from perpend.ledger.store import Store
 from perpend.proof.audit import audit_run
@@ -59,16 +60,12 @@ def the_run(root: Path, out: str = "runs") -> Path:
     return run
 
 
-def manifest(run: Path) -> dict[str, object]:
-    body = json.loads((run / "run_manifest.json").read_text())
-    assert isinstance(body, dict)
-    return body
+def manifest(run: Path) -> dict[str, JSON]:
+    return read_object(run / "run_manifest.json")
 
 
-def metrics(run: Path) -> dict[str, object]:
-    body = json.loads((run / "metrics.json").read_text())
-    assert isinstance(body, dict)
-    return body
+def metrics(run: Path) -> dict[str, JSON]:
+    return read_object(run / "metrics.json")
 
 
 def rows(run: Path) -> list[Prediction]:
@@ -90,6 +87,8 @@ def test_the_smoke_command_of_the_run_plan(root: Path) -> None:
     body = manifest(run)
     assert (body["provider"], body["order_mode"], body["total_items_evaluated"]) == ("mock", "canonical", 5)
     assert (body["status"], body["max_tokens"], body["temperature"]) == ("completed", 128, 0.0)
+    assert (body["strict_parsing"], body["parser"]) == (None, "label@4")
+    assert (body["usd"], body["usd_note"], "no cost." in said) == (0.0, "", True)
     assert body["dataset"]["path"] == "data/subsets/few.jsonl"  # type: ignore[index]
     assert len(str(body["dataset_global_sha256"])) == 64
     found = metrics(run)
@@ -279,7 +278,6 @@ def test_each_rule_of_reading_is_reported_and_one_decides(root: Path) -> None:
     chaosbench("eval", *flags, "--strict-parsing", "--output-dir", "strict")
     chaosbench("eval", *flags, "--retries", "0", "--output-dir", "careful")
     strict, careful = metrics(the_run(root, "strict")), metrics(the_run(root, "careful"))
-    assert manifest(the_run(root, "strict"))["parser"] == "label@1"
     # The reference takes the variable y for 'yes'.
     assert (strict["valid"], careful["valid"]) == (8, 0)
     assert careful["by_parser"]["label@1"]["valid"] == 8  # type: ignore[index]
@@ -324,9 +322,8 @@ def test_settings_of_a_damaged_manifest_are_an_error() -> None:
     with pytest.raises(SpecError, match="max_tokens cannot be '16'"):
         settings_from({"provider": "mock", "max_tokens": "16"}, "run_manifest.json")
     assert Settings("openrouter", "a/b").spec(Path("x")).models[0].name == "openai/a/b"
-    assert (
-        Settings("openai", "o3-mini").spec(Path("x")).models[0].options["max_tokens_field"] == "max_completion_tokens"
-    )
+    reasoning = Settings("openai", "o3-mini").spec(Path("x")).models[0]
+    assert reasoning.options["max_tokens_field"] == "max_completion_tokens"
     assert Settings("ollama", "qwen2.5:14b").run_id("20260220T145642Z") == "20260220T145642Z_ollama_qwen2.5-14b"
 
 
@@ -335,37 +332,22 @@ def test_the_mcc_of_a_constant_model_is_na_in_the_data_and_0_by_convention_in_ev
     assert code == 0, said
     run = the_run(root)
     assert metrics(run)["mcc"] is None
-    for page in ("summary.md", "report.md"):
-        text = (run / page).read_text()
-        assert "NA (0 by convention)" in text, page
+    assert "NA (0 by convention)" in (run / "report.md").read_text()
     assert "| MCC | NA (0 by convention) |" in (run / "summary.md").read_text()
     code, said = chaosbench("analyze-runs", "--runs-dir", "runs", "--out-dir", "out", "--include-failed")
     assert "NA (0 by convention)" in said.replace("\\", "")
     assert "0 by convention" not in (root / "out" / "baselines_table.csv").read_text()
 
 
-@pytest.mark.parametrize(
-    ("flags", "stated", "parser"),
-    [
-        ((), None, "label@2"),
-        (("--strict-parsing",), True, "label@1"),
-        (("--lenient",), False, "label_lenient@1"),
-    ],
-)
-def test_strict_parsing_tells_the_parsers_apart(
-    root: Path, flags: tuple[str, ...], stated: bool | None, parser: str
-) -> None:
+def test_strict_parsing_tells_the_parsers_apart(root: Path) -> None:
     # The last line says one thing and the pattern before it another: the reference's two rules differ on it.
     (root / "model.py").write_text("def answer(request):\n    return 'The answer is TRUE.\\nNot FALSE'\n")
-    code, said = chaosbench("eval", "--provider", "callable", "--model", "model.py:answer", *SUBSET, *flags)
-    assert code == 0, said
-    run = the_run(root)
-    body = manifest(run)
-    assert (body["strict_parsing"], body["parser"]) == (stated, parser)
-    rows = [json.loads(line) for line in (run / "predictions.jsonl").read_text().splitlines()]
-    labels = {row["parsed_label"] for row in rows}
-    if stated is not None:
-        assert labels == {"FALSE" if stated else "TRUE"}
+    flags = ("--provider", "callable", "--model", "model.py:answer", *SUBSET, "--output-dir")
+    for flag, stated, parser in (("--strict-parsing", True, "label@1"), ("--lenient", False, "label_lenient@1")):
+        assert chaosbench("eval", *flags, parser, flag)[0] == 0
+        run = the_run(root, parser)
+        assert (manifest(run)["strict_parsing"], manifest(run)["parser"]) == (stated, parser)
+        assert {row.label for row in rows(run)} == {"FALSE" if stated else "TRUE"}
 
 
 def test_a_command_prints_the_prompt_and_the_hash_that_a_run_states(root: Path) -> None:
@@ -374,7 +356,7 @@ def test_a_command_prints_the_prompt_and_the_hash_that_a_run_states(root: Path) 
     assert "Question: {question}" in said
     body = json.loads(chaosbench("prompt", "--json")[1])
     assert f"prompt_hash: {body['prompt_hash']}" in said
-    chaosbench("eval", "--provider", "mock", *SUBSET, "--quiet")
+    assert chaosbench("eval", "--provider", "mock", *SUBSET, "--quiet") == (0, "")
     assert manifest(the_run(root))["prompt_hash"] == body["prompt_hash"]
     once = json.loads(chaosbench("prompt", "--retries", "0", "--json")[1])
     assert once["second_turn"] is None
@@ -445,20 +427,8 @@ def test_money_counts_over_all_invocations_and_stands_in_the_manifest(root: Path
         assert sum(received.method == "POST" for received in server.received) == 5
 
 
-def test_a_model_that_asks_nobody_costs_nothing(root: Path) -> None:
-    code, said = chaosbench("eval", "--provider", "mock", *SUBSET)
-    assert code == 0, said
-    body = manifest(the_run(root))
-    assert (body["usd"], body["usd_note"]) == (0.0, "")
-    assert "no cost." in said
-
-
 def test_a_server_that_refuses_the_first_question_leaves_no_folder(root: Path) -> None:
     with serve(lambda r: Reply(status=404) if r.method == "GET" else openai_error(401, "no such key")) as server:
         code, said = chaosbench("eval", "--provider", "openai", "--model", "m", "--base-url", server.url, *SUBSET)
     assert code == 4, said
     assert not (root / "runs").exists()
-
-
-def test_quiet_prints_nothing(root: Path) -> None:
-    assert chaosbench("eval", "--provider", "mock", *SUBSET, "--quiet") == (0, "")

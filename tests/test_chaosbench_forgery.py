@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 import pytest
 
-from perpend.canon import compress, digest, digest_file
+from perpend.canon import compress, digest, digest_file, read_object
 from perpend.errors import AuditFailure, FormatError
 from perpend.proof.audit import Audit, audit
 from perpend.studies.logic.chaosbench.check import acceptance, examine, protocol_of
@@ -110,9 +110,7 @@ def write_lines(folder: Path, rows: list[Body]) -> None:
 
 
 def read(path: Path) -> Body:
-    body = json.loads(path.read_text())
-    assert isinstance(body, dict)
-    return body
+    return dict(read_object(path))
 
 
 def reseal(folder: Path) -> None:
@@ -313,12 +311,8 @@ def _write(path: Path, body: Body) -> None:
 
 def _cut(folder: Path, length: object) -> None:
     """Say in both places of the manifest that texts were cut to that length."""
-    manifest = read(folder / "run_manifest.json")
     for key in ("settings", "budget"):
-        part = manifest[key]
-        assert isinstance(part, dict)
-        part["truncate_pred_text"] = length
-    _write(folder / "run_manifest.json", manifest)
+        _put(folder, key, truncate_pred_text=length)
 
 
 def _longest(folder: Path) -> int:
@@ -468,8 +462,7 @@ def test_every_line_of_the_index_has_its_source(root: Path, line: str) -> None:
 
 def test_other_files_beside_texts_without_a_ledger_are_named(bare: Path) -> None:
     (bare / "report.md").write_text("Balanced accuracy: 0.999\n")
-    outcome = _audited(bare)
-    assert "chaosbench: other files" in outcome.not_recomputed
+    assert "chaosbench: other files" in _audited(bare).not_recomputed
 
 
 def test_a_published_run_whose_texts_were_cut_is_read_but_not_accepted(root: Path, bare: Path) -> None:

@@ -19,7 +19,7 @@ from perpend.studies.logic.chaosbench.sets import (
     global_sha256,
     ids_hash,
     label_of,
-    line_of,
+    lines_of,
     load_records,
     normalised,
     open_source,
@@ -83,7 +83,7 @@ def test_a_line_is_ascii_and_ends_in_one_line_feed(tmp_path: Path) -> None:
     assert data.count(b"\n") == 1
     assert b"R\\u00f6ssler" in data
     assert load_records([tmp_path / "items.jsonl"]) == [record(1)]
-    assert line_of({"id": "a", "_note": "x"}) == '{"id": "a"}'
+    assert lines_of([{"id": "a", "_note": "x"}]) == '{"id": "a"}\n'
 
 
 def test_a_record_becomes_an_item_and_a_tag_that_is_no_text_its_json() -> None:

@@ -161,9 +161,7 @@ def test_the_audit_reads_published_runs_and_writes_every_file(root: Path, run: P
     }
     (first,) = json.loads((out / "summary.json").read_text())["runs"]
     assert (first["is_canonical_run"], first["is_full_run"], first["errors"]) == (True, True, [])
-    assert (
-        first["confusion"]["tp"] + first["confusion"]["fn"] + first["confusion"]["fp"] + first["confusion"]["tn"] == 120
-    )
+    assert sum(first["confusion"].values()) == 120
     with (out / "baselines_table.csv").open() as file:
         table = list(csv.DictReader(file))
     assert table[0]["run_id"] == run.name
@@ -185,7 +183,8 @@ def test_the_reference_s_folders_are_read_and_checked(tmp_path: Path) -> None:
         "prompt hash is this code's",
     ]
     assert only.measured is not None
-    assert (only.names, only.measured.clustered_by[:7]) == ({"provider": "ollama", "model": "tiny:1b"}, "nothing")
+    assert only.names == {"provider": "ollama", "model": "tiny:1b"}
+    assert str(only.measured.counts["clustered_by"]).startswith("nothing")
     write_audit(found, tmp_path / "out")
     page = (tmp_path / "out" / "RUNS_AUDIT.md").read_text()
     assert "| every id once | pass |" in page
@@ -228,7 +227,7 @@ def test_item_files_add_systems_and_shortcuts(root: Path, tmp_path: Path) -> Non
     reference_run(tmp_path / "old" / "a", rows)
     found = analyze(tmp_path / "old", items=[Path("data/v22_atomic.jsonl")], selector=SELECTOR, include_failed=True)
     assert found.runs[0].measured is not None
-    assert found.runs[0].measured.clustered_by.startswith("30 groups")
+    assert str(found.runs[0].measured.counts["clustered_by"]).startswith("30 groups")
     assert found.baselines[0].items == "v22_atomic.jsonl"
     assert "template majority, system masked" in [entry.name for entry in found.baselines[0].shortcuts]
 
@@ -256,10 +255,8 @@ def test_two_runs_on_the_same_items_are_compared_in_pairs() -> None:
 def test_pairs_of_one_base_fact_count_once() -> None:
     rows = [(pred(n, "TRUE", f"g{n // 10}"), pred(n, "TRUE" if n % 2 else "FALSE", f"g{n // 10}")) for n in range(100)]
     (clustered,) = compare_runs({"a": [one for one, _ in rows], "b": [other for _, other in rows]})
-    plain = compare_runs({"a": [pred(n, "TRUE") for n in range(100)], "b": [other for _, other in rows]})
     assert clustered.p is not None
     assert clustered.p > 1e-4
-    assert len(plain) == 1
 
 
 def test_a_reference_run_becomes_a_run_of_perpend(tmp_path: Path) -> None:

@@ -161,9 +161,8 @@ def test_items_with_strata_are_drawn_from_the_test_split_even_over_strata() -> N
     assert as_object(body["label_balance"])["true_count"] == 100
     alone, body = draw(pool, Sampler(100, balance_families=False), {"source": "x", "dataset_global_sha256": None})
     assert as_object(body["label_balance"])["true_count"] == len(alone) // 2
-    assert (
-        "split" not in draw([record(n) for n in range(9)], Sampler(4), {"source": "x", "dataset_global_sha256": ""})[1]
-    )
+    _, body = draw([record(n) for n in range(9)], Sampler(4), {"source": "x", "dataset_global_sha256": ""})
+    assert "split" not in body
 
 
 def test_the_subset_command_writes_items_and_manifest(root: Path) -> None:
@@ -231,7 +230,7 @@ def test_the_packaged_set_is_what_the_run_plan_asks_for(cache: Path) -> None:
         assert {record["split"] for record in subset.records} == {"test"}
         assert abs(sum(label_of(record) == "TRUE" for record in subset.records) - size / 2) <= len(FAMILIES)
     for family in FAMILIES:
-        suite = sets.open_source(Path(f"data/subsets/subset_family_suites/{family}.jsonl"), "canonical").records
+        suite = sets.load_records([sets.locate(Path(f"data/subsets/subset_family_suites/{family}.jsonl"))])
         assert len(suite) == sets.SUITE_SIZE
         assert sum(label_of(record) == "TRUE" for record in suite) == sets.SUITE_SIZE / 2
     croissant = json.loads((sets.packaged_root() / "data" / "croissant.json").read_text())

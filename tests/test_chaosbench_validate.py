@@ -6,6 +6,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +16,12 @@ import pytest
 from perpend.studies.logic.chaosbench import validate
 from perpend.studies.logic.chaosbench.sets import FAMILIES, STRATA, Record, write_records
 from perpend.studies.logic.chaosbench.validate import (
-    Mask,
     Shortcut,
     alike,
     attacks,
     content_gates,
     majorities,
+    masked,
     mistake,
     near_pairs,
     numbers_in,
@@ -176,9 +177,8 @@ MUTATIONS: dict[str, tuple[Callable[[list[Record]], None], str]] = {
 
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_each_mutation_is_caught_by_a_named_gate(name: str) -> None:
-    mutate, gate = MUTATIONS[name]
-    records = fair()
-    assert gate not in failed(records)
+    (mutate, gate), records = MUTATIONS[name], fair()
+    assert gate not in NOT_HERE | {"strata and families"}  # all that fails before
     mutate(records)
     assert gate in failed(records)
 
@@ -223,11 +223,9 @@ def test_the_factory_is_asked_where_it_is_and_named_where_it_is_not(
     assert chaosbench("private") == (0, "private\n")
     records = [one for one in fair() if one["stratum"] == "textbook" or one["system_id"] != "kolmo1"]
     gates = {gate.gate: gate for gate in content_gates(placed(records)) if gate.gate in NOT_HERE}
+    others = sum(one["stratum"] != "textbook" for one in records)
     assert gates["labels again by another way"].passed
-    assert (
-        gates["labels again by another way"].detail
-        == f"{len([r for r in records if r['stratum'] != 'textbook'])} items, 0 disagreements"
-    )
+    assert gates["labels again by another way"].detail == f"{others} items, 0 disagreements"
     assert not gates["textbook results by a second source"].passed
 
 
@@ -294,10 +292,7 @@ def test_names_are_learned_where_nothing_states_them() -> None:
         for n, name in enumerate(("Hopf-7 ring (slow)", "Duff box", "Mira engine"))
         for at, text in enumerate((f"Is the {name} fast?", f"Given {name} at 0.3, does it stop?", f"Can {name} run?"))
     ]
-    mask = Mask(records)
-    assert mask.names == {"sys0": "Hopf-7 ring (slow)", "sys1": "Duff box", "sys2": "Mira engine"}
-    assert {mask.masked(one) for one in records[::3]} == {"is the □ fast?"}
-    assert mask.masked(records[1]) == "given □ at #, does it stop?"
+    assert masked(records) == ["is the □ fast?", "given □ at #, does it stop?", "can □ run?"] * 3
 
 
 def plain(count: int = 480) -> list[Record]:
@@ -360,6 +355,15 @@ def _denial(one: Record) -> str:
     return ", and never so" if one["ground_truth"] == "FALSE" else ""
 
 
+@cache
+def on_leak(leak: Callable[[Record], str]) -> dict[str, Shortcut]:
+    """A leak in all items, which are of two kinds only: five times as fast as in ten."""
+    records = fair(40)
+    for one in records:
+        one |= {"question": str(one["question"]).replace("?", f"{leak(one)}?"), "stratum": "data"}
+    return run(records)
+
+
 @pytest.mark.parametrize(
     ("leak", "attack"),
     [
@@ -372,18 +376,16 @@ def _denial(one: Record) -> str:
     ],
 )
 def test_a_planted_leak_fails_its_gates_however_it_was_held_out(leak: Callable[[Record], str], attack: str) -> None:
-    records = fair(100)
-    for one in records:
-        one["question"] = str(one["question"]).replace("?", f"{leak(one)}?")
-    found = run(records)
+    found = on_leak(leak)
     for how in validate.HELD_OUT:
         gate = found[f"{attack}, {how}"].as_gate()
         assert not gate.passed
         assert f"above {validate.LIMIT}" in gate.detail
 
 
-def test_a_leak_in_one_kind_is_seen_where_the_whole_would_hide_it() -> None:
-    records = fair(100)
+def test_a_leak_in_one_kind_is_seen_where_the_whole_would_hide_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    models, records = validate._models, fair(100)
+    monkeypatch.setattr(validate, "_models", lambda own: {"numbers": models(own)["numbers"]})  # the others take long
     for one in records:
         is_leak = one["kind"] == "kind1" and one["stratum"] == "data"
         number = 1.5 if coin(one["id"]) < 0.5 else 2.5
@@ -398,7 +400,7 @@ def test_questions_of_other_splits_are_no_answer_to_a_nearest_neighbour() -> Non
     for n, one in enumerate(records):
         # Twins across splits: the same rare words with the same label, and with the opposite one.
         one["question"] = f"Is word{n // 4 % 20}{'a' if one['ground_truth'] == 'TRUE' else 'b'} so at last?"
-        one |= {"split": "train" if n < len(records) / 2 else "test", "group": one["pair"]}
+        one |= {"split": "train" if n < len(records) / 2 else "test", "group": one["pair"], "stratum": "data"}
     found = run(records)
     assert not found["nearest question, train to test"].as_gate().passed
     for one in records:
@@ -438,7 +440,7 @@ def test_no_bundle_is_on_both_sides_of_a_fold(monkeypatch: pytest.MonkeyPatch) -
 def test_items_of_others_are_attacked_too_and_without_the_library_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     bare = [{key: value for key, value in one.items() if key not in ("pair", "group", "split")} for one in fair(30)]
     for one in bare:
-        one["question"] = str(one["question"]).replace("?", f"{_word(one)}?")
+        one |= {"question": str(one["question"]).replace("?", f"{_word(one)}?"), "stratum": "data"}
     found = run(bare)
     assert not any(found[f"words 1-3, {how}"].as_gate().passed for how in validate.HELD_OUT)
     assert found["words 1-3, groups held out"].cells["all"].value == 1.0

@@ -123,7 +123,7 @@ def test_items_without_strata_have_no_pairs_and_strata_come_in_the_set_s_order()
     assert not is_stratified(rows)
     assert not is_stratified([])
     assert "pairs_right" not in measure(rows).estimates
-    assert sorted(["other", *reversed(STRATA)], key=in_order) == [*STRATA, "other"]
+    assert list(in_order(dict.fromkeys(["other", *reversed(STRATA)]))) == [*STRATA, "other"]
 
 
 def test_the_budget_is_exact_where_few_replies_are_cut_and_estimated_where_many_are() -> None:

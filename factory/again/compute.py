@@ -113,7 +113,8 @@ def _iterated(motion: Motion, steps: int) -> dict[str, Fraction]:
 
 
 @cache
-def _kept() -> dict[str, Seen]:
+def kept() -> dict[str, Seen]:
+    """What was seen before, by the digests of the motions."""
     if not SEEN.exists():
         return {}
     rows = map(json.loads, SEEN.read_text(encoding="utf-8").splitlines())
@@ -123,8 +124,7 @@ def _kept() -> dict[str, Seen]:
 @cache
 def look(motion: Motion) -> Seen:
     """What the motion is after the time that is left out."""
-    kept = _kept().get(motion.digest)
-    return watched(motion) if kept is None else kept
+    return kept().get(motion.digest) or watched(motion)
 
 
 def watched(motion: Motion) -> Seen:

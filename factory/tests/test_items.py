@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import runpy
+import sys
 from collections import Counter, defaultdict
+from pathlib import Path
 
 import pytest
 from factory.__main__ import PACKED, read
 from factory.again.asked import asked
 from factory.again.notation import equations
-from factory.items import BUNDLES, Bundle, Item, bundles, split
+from factory.items import BUNDLES, CANARY, Bundle, Item, bundles, disagreements, private, split
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +62,33 @@ def test_no_equations_of_reason_and_no_iterated_map_are_in_two_splits(items: lis
             splits[equations(asked(str(item["question"])).setting).sides].add(str(item["split"]))
     assert len(splits) > 2000
     assert all(len(some) == 1 for some in splits.values())
+
+
+def test_a_private_set_follows_from_its_key_and_shares_no_question_with_the_public_one(
+    items: list[Item], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = {"reason": {"atomic": 40, "adversarial": 10}, "logic": {"multi_hop": 10}, "data": {"atomic": 10}}
+    monkeypatch.setattr("factory.items.BUNDLES", few)
+    first, again, other = (private(32 * letter, items) for letter in "kkl")
+    assert first == again != other
+    made = [item for some in first.values() for item in some]
+    assert len(made) > 100
+    assert sum(item["ground_truth"] == "TRUE" for item in made) * 2 == len(made)
+    assert not {item["question"] for item in made} & {item["question"] for item in items}
+    assert {(item["split"], item["canary"]) for item in made} == {("private", CANARY)}
+    assert disagreements(made) == []
+
+
+def test_a_private_set_needs_a_key_and_an_empty_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "key").write_text(32 * "k")
+    (tmp_path / "short").write_text("k")
+    for key, folder, told in (("none", "out", "No such"), ("short", "out", "32 characters"), ("key", ".", "not empty")):
+        monkeypatch.setattr(sys, "argv", ["factory", "private", str(tmp_path / key), str(tmp_path / folder)])
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_path(str(PACKED.parents[4] / "factory/__main__.py"), run_name="__main__")
+        assert (ended.value.code, told in capsys.readouterr().out) == (2, True)
 
 
 def test_bundles_with_a_trait_in_common_stay_together() -> None:

@@ -13,7 +13,6 @@ supplement is never in it. `python -m tests.judging.test_golden --write` brings 
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 import sys
@@ -63,13 +62,12 @@ def judge(case: Mapping) -> Score:
     if ":" in case["scorer"]:
         return by_rule(case, case["scorer"].partition(":")[2])
     name, _, version = case["scorer"].partition("@")
-    found = SCORERS.get(name) or importlib.import_module(f"perpend.scorers.{name}").VERSIONS
     lists = {field: tuple(case.get(field, ())) for field in ("choices", "aliases")}
     sides = {field: case.get(field) for field in ("target", "decoy")}
     item = Item("golden", case.get("prompt", "?"), tags=case.get("tags", {}), **sides, **lists)
     likely = None if "logprobs" not in case else tuple(ChoiceLogprob(*pair) for pair in case["logprobs"])
     response = Response(case.get("text"), case.get("error"), likely, case.get("finish"))
-    return next(one for one in found if one.version == version).judge(item, response)
+    return next(one for one in SCORERS[name] if one.version == version).judge(item, response)
 
 
 def is_right(case: Mapping) -> bool:

@@ -23,7 +23,7 @@ from perpend.studies.logic.chaosbench.sets import (
     counted,
     draw,
     global_sha256,
-    line_of,
+    lines_of,
     load_records,
 )
 from perpend.studies.logic.chaosbench.validate import attacks, majorities
@@ -87,7 +87,7 @@ def test_the_files_have_the_published_digests_and_round_trip(family: str) -> Non
     path = DATA / f"v22_{family}.jsonl"
     assert counted(path) == FILES[family]
     records = load_records([path])
-    assert "".join(f"{line_of(one)}\n" for one in records).encode() == path.read_bytes()
+    assert lines_of(records).encode() == path.read_bytes()
 
 
 @needs_reference
@@ -106,7 +106,7 @@ def test_the_family_suites_come_out_byte_for_byte(family: str) -> None:
     stated = {"created_utc": then["created_utc"], "subset_name": family, "source": f"data/v22_{family}.jsonl"}
     records = load_records([DATA / f"v22_{family}.jsonl"])
     chosen, now = draw(records, sampler, {**stated, "dataset_global_sha256": CANONICAL})
-    assert "".join(f"{line_of(one)}\n" for one in chosen).encode() == published.read_bytes()
+    assert lines_of(chosen).encode() == published.read_bytes()
     assert json.dumps(now) == json.dumps(then)
 
 

@@ -236,10 +236,10 @@ def freeze(output_dir: Path, selector: Path, make_selector: bool, force: bool) -
         body = {"schema_version": "v2", "description": "Canonical item files", "files": sorted(listed)}
         write_atomic(selector, json.dumps(body, indent=2) + "\n")
     frozen = freeze_files(read_selector(selector), output_dir, force=force)
-    for file in frozen.files:
+    for file in frozen.selector.digests:
         say(f"{file.sha256}  {file.path}  (count={file.count})")
-    say(f"total: {frozen.total}")
-    say(f"global_sha256: {frozen.sha256}")
+    say(f"total: {frozen.selector.total}")
+    say(f"global_sha256: {frozen.selector.sha256}")
     if frozen.duplicate_ids:
         say(f"warning: {len(frozen.duplicate_ids)} ids occur twice, as {frozen.duplicate_ids[0]!r}", err=True)
     if frozen.differences is not None:
@@ -377,8 +377,8 @@ def private(key_file: Path | None, out: Path | None) -> None:
     """Make a private test set from a secret key, and print the digest that can be published before it is used.
 
     The same key makes the same bytes. No question of the public set is in it. The key is never printed or written. The
-    items are made by the factory, which is in a checkout of perpend's source and in no installed package: exit 2
-    without it.
+    items are made by the factory, which takes ten minutes on two cores; it is in a checkout of perpend's source and in
+    no installed package: exit 2 without it.
 
     \b
     openssl rand -hex 32 > key.txt

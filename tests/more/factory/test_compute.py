@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from factory.again.compute import label, motions
+from factory.again.compute import Seen, kept, label, look, motions
 from factory.compute import facts
 from factory.items import bundles
 from factory.measure import text_of
@@ -54,13 +56,20 @@ def test_the_two_labellings_of_a_sample_agree() -> None:
 
 
 def test_every_frozen_fact_was_looked_at_a_second_time() -> None:
-    from factory.again.compute import _kept
-
     everything = [fact for groups in facts().values() for group in groups for fact in group]
     assert everything
     for fact in everything:
-        seen = _kept()[motions(text_of(fact))[0].digest]
+        seen = kept()[motions(text_of(fact))[0].digest]
         assert (seen.kind, seen.cycle) == (fact["kind"], fact["cycle"])
+
+
+def test_what_was_seen_while_measuring_with_a_key_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    fact = facts()["lorenz"][0][0]
+    motion, seen = replace(motions(text_of(fact))[0], skip=7), Seen(fact["kind"], fact["cycle"])
+    monkeypatch.setattr("factory.compute.measured", lambda _: [(fact, motion, seen)])
+    monkeypatch.setattr("factory.again.compute.watched", None)
+    assert facts("a key") == {"lorenz": [[fact]]}
+    assert look(motion) is seen
 
 
 def test_no_number_of_a_system_is_printed_as_a_factor_of_one() -> None:

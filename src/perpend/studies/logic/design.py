@@ -46,6 +46,12 @@ def condition() -> Condition:
     return question
 
 
+def why_unfinished(text: str, finish: str | None) -> str | None:
+    """Why a reply is not whole; None where it is, and of an empty one that was not cut off."""
+    was_cut = finish is not None and finish.lower() in CUT_WORDS
+    return visible(text, finish).unfinished if was_cut or text.strip() else None
+
+
 def second_turn(parser: str) -> Reprompt:
     """The reply as the model's own turn, then a request for one word."""
     judge = find_scorer(parser).judge
@@ -55,8 +61,7 @@ def second_turn(parser: str) -> Reprompt:
         response = Response(text=text, finish=finish)
         if judge(_ANY, response).answer != "INVALID":
             return False
-        was_cut = finish is not None and finish.lower() in CUT_WORDS
-        return (not text.strip() and not was_cut) or visible(text, finish).unfinished is None
+        return why_unfinished(text, finish) is None
 
     def wanted(_item: Item, response: Response) -> bool:
         """A whole or an empty reply without a label; not one that was cut off, which would be cut off again."""

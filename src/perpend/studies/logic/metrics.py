@@ -12,13 +12,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 
 from perpend.canon import JSON
 from perpend.errors import SpecError, did_you_mean
-from perpend.judging.segment import CUT_WORDS, NONE, visible
+from perpend.judging.segment import NONE
 from perpend.judging.verdict import declines
 from perpend.measure.keys import BoolArray
 from perpend.measure.plans import by_variant
@@ -28,10 +28,11 @@ from perpend.report.derive import coverage
 from perpend.spec.resolve import packaged_scorer
 from perpend.stats.binary import binary_metrics
 from perpend.stats.proportions import proportion
-from perpend.studies.logic.chaosbench.sets import GROUP_TAGS, NO_FAMILY, PROTOCOL, STRATA, Label, normalised
-from perpend.studies.logic.design import PARSERS
+from perpend.studies.logic.chaosbench.sets import GROUP_TAGS, NO_FAMILY, PROTOCOL, STRATA, Label, grouped, normalised
+from perpend.studies.logic.design import PARSERS, why_unfinished
 from perpend.types import Estimate, Item, Number, Response, Scorer
 
+T = TypeVar("T")
 Outcome: TypeAlias = Literal["VALID_TRUE", "VALID_FALSE", "INVALID", "UNFINISHED", "ERROR"]
 OUTCOMES: tuple[Outcome, ...] = ("VALID_TRUE", "VALID_FALSE", "INVALID", "UNFINISHED", "ERROR")
 NO_SPLIT = "unknown"
@@ -131,13 +132,8 @@ def _read(scorer: Scorer, item: Item, response: Response, text: str) -> tuple[Ou
     score = scorer.judge(item, response)
     if score.answer in ("TRUE", "FALSE"):
         return "VALID_TRUE" if score.answer == "TRUE" else "VALID_FALSE", score.reason
-    unfinished = visible(text, response.finish).unfinished
-    was_cut = response.finish is not None and response.finish.lower() in CUT_WORDS
-    if unfinished is not None and (was_cut or text.strip()):
-        return "UNFINISHED", unfinished
-    if score.reason.startswith(NONE):
-        return "UNFINISHED", score.reason
-    return "INVALID", score.reason
+    why = why_unfinished(text, response.finish) or (score.reason if score.reason.startswith(NONE) else None)
+    return ("INVALID", score.reason) if why is None else ("UNFINISHED", why)
 
 
 def prediction(item: Item, first: Response | None, second: Response | None, read: Reader) -> Prediction | None:
@@ -188,17 +184,11 @@ class Measured:
 
     def count(self, name: str) -> int:
         """One of the counts."""
-        value = self.counts.get(name)
-        return value if isinstance(value, int) else 0
+        return int(self.counts.get(name) or 0)
 
     def value(self, name: str) -> float | None:
         """The value of an estimate; None where it is undefined."""
         return self.estimates.get(name, _UNDEFINED).value
-
-    @property
-    def clustered_by(self) -> str:
-        """What the intervals take as one cluster, in words."""
-        return str(self.counts["clustered_by"])
 
     @property
     def verdict(self) -> Number:
@@ -329,9 +319,9 @@ def is_stratified(predictions: Sequence[Prediction]) -> bool:
     return bool(predictions) and all(one.tags.get("stratum") and one.tags.get("pair") for one in predictions)
 
 
-def in_order(stratum: str) -> tuple[int, str]:
-    """Sorts strata as the set lists them; unknown ones last."""
-    return (STRATA.index(stratum) if stratum in STRATA else len(STRATA)), stratum
+def in_order(strata: Mapping[str, T]) -> dict[str, T]:
+    """Strata as the set lists them; unknown ones last."""
+    return {name: strata[name] for name in (*STRATA, *sorted(strata.keys() - {*STRATA})) if name in strata}
 
 
 def pairs_right(predictions: Sequence[Prediction]) -> Estimate:
@@ -341,9 +331,7 @@ def pairs_right(predictions: Sequence[Prediction]) -> Estimate:
     an item that got no reply is left out. `also` has what guessing gives. Undefined without such a pair. Clustered by
     the group of the pair's first item.
     """
-    pairs: dict[str, list[Prediction]] = {}
-    for prediction in predictions:
-        pairs.setdefault(prediction.tags.get("pair", ""), []).append(prediction)
+    pairs = grouped((prediction.tags.get("pair", ""), prediction) for prediction in predictions)
     whole = [
         rows
         for rows in pairs.values()
@@ -383,9 +371,7 @@ class MetricCell:
         ):
             yield Metric(name, self.parser, {**self.where, "part": "all"}, estimate, self.digest(everything))
         for key in ("family", "split", *(("stratum",) if is_stratified(predictions) else ())):
-            groups: dict[str, list[int]] = {}
-            for row, prediction in enumerate(predictions):
-                groups.setdefault(str(getattr(prediction, key)), []).append(row)
+            groups = grouped((str(getattr(prediction, key)), row) for row, prediction in enumerate(predictions))
             for value, rows in groups.items():
                 yield from self._measured(predictions, rows, {"part": key, key: value})
 
@@ -410,7 +396,8 @@ def study_metrics(table: Table) -> Iterator[Metric]:
     replies = list(table.replies())
     models, temperatures = table.codes["model"], table.codes["temperature"]
     cells = list(dict.fromkeys(zip(models.tolist(), temperatures.tolist(), strict=True)))
-    for parser in _scored(table):
+    # All rules where the table has no scores of theirs.
+    for parser in [parser for parser in PARSERS if parser in table.scorers] or PARSERS:
         pairs = predictions_of(table, replies, parser)
         for model, temperature in cells:
             own = [(row, one) for row, one in pairs if (models[row], temperatures[row]) == (model, temperature)]
@@ -418,11 +405,6 @@ def study_metrics(table: Table) -> Iterator[Metric]:
             limit = _max_tokens(table, (models == model) & (temperatures == temperature))
             cell = MetricCell(parser, where, limit, _digest(table, parser, [row for row, _ in own]))
             yield from cell.metrics([one for _, one in own])
-
-
-def _scored(table: Table) -> tuple[str, ...]:
-    """The rules that the table was scored by; all present ones where it has no scores of theirs."""
-    return tuple(parser for parser in PARSERS if parser in table.scorers) or PARSERS
 
 
 def parsers(numbers: Numbers) -> tuple[str, ...]:
@@ -490,7 +472,7 @@ def protocol(numbers: Numbers, parser: str, **cell: str) -> dict[str, JSON]:
         "coverage_after_reprompt": first.also["coverage_after_reprompt"],
         "invalid_kinds": dict(kinds.also),
         "token_budget": {**budget.also, "replies": budget.n, "needed_max_tokens": budget.value, "note": budget.note},
-        "clustered_by": overall.clustered_by,
+        "clustered_by": overall.counts["clustered_by"],
         "estimates": overall.as_json()["estimates"],
         "per_family": {name: one.as_json() for name, one in parts(numbers, parser, "family", **cell).items()},
         "per_split": {name: one.as_json() for name, one in parts(numbers, parser, "split", **cell).items()},
@@ -500,7 +482,7 @@ def protocol(numbers: Numbers, parser: str, **cell: str) -> dict[str, JSON]:
 
 def strata(numbers: Numbers, parser: str, **cell: str) -> dict[str, Measured]:
     """The numbers of each stratum, in the set's order; none where items are of no stratum."""
-    return dict(sorted(parts(numbers, parser, "stratum", **cell).items(), key=lambda part: in_order(part[0])))
+    return in_order(parts(numbers, parser, "stratum", **cell))
 
 
 def seed_names(numbers: Numbers) -> dict[str, JSON]:

@@ -114,7 +114,7 @@ def _sections(numbers: Numbers, parser: str, cell: dict[str, str]) -> Iterator[S
 
 
 def _table(part: str, rows: Iterable[Sequence[str]], overall: Measured, head: Sequence[str] = _HEAD) -> str:
-    note = f"Intervals are clustered by {overall.clustered_by}. \\* marks fewer than {LOW_SUPPORT} items."
+    note = f"Intervals are clustered by {overall.counts['clustered_by']}. \\* marks fewer than {LOW_SUPPORT} items."
     return f"{markdown_table((part, *head), rows)}\n\n{note}"
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from perpend.canon import JSON, write_atomic
 from perpend.errors import DataError
@@ -58,7 +58,6 @@ COLUMNS, FAMILY_COLUMNS, SHOWN = (PROTOCOL["tables"][name] for name in ("runs", 
 _INTERVALS = ("balanced_accuracy", "mcc", "tpr", "tnr")
 _MIXED = frozenset((*_INTERVALS, "balanced_accuracy_invalid_as_wrong"))
 """Numbers over all items, which the tables for readers do not show of a run on several strata."""
-Row: TypeAlias = dict[str, JSON]
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,13 +231,11 @@ def _own_baselines(runs: Sequence[RunRow]) -> list[Baseline]:
     known: dict[frozenset[str], Baseline] = {}
     for run in runs:
         ids = frozenset(prediction.id for prediction in run.predictions)
-        if ids in known or not all(prediction.tags.get("system_id") for prediction in run.predictions):
-            continue
-        records: list[Record] = [
-            {"id": p.id, "question": p.question, "ground_truth": p.truth, "type": p.family, **p.tags}
-            for p in run.predictions
-        ]
-        if records:
+        if ids and ids not in known and all(prediction.tags.get("system_id") for prediction in run.predictions):
+            records = [
+                {"id": p.id, "question": p.question, "ground_truth": p.truth, "type": p.family, **p.tags}
+                for p in run.predictions
+            ]
             known[ids] = Baseline(f"items of {run.run_id}", len(records), majorities(records))
     return list(known.values())
 
@@ -335,7 +332,7 @@ def write_audit(analysis: Analysis, out: Path) -> None:
 class TableLine:
     """A line of a table: its cells by column, and the estimates that are shown with their intervals."""
 
-    cells: Row
+    cells: Record
     estimates: Mapping[str, Estimate]
     is_shortcut: bool = False
 
@@ -366,7 +363,7 @@ def lines_of(analysis: Analysis) -> list[TableLine]:
     for run in analysis.runs:
         numbers: Mapping[str, JSON] = {} if run.measured is None else run.measured.numbers()
         dataset = run.run.manifest.get("dataset")
-        cells: Row = {
+        cells: Record = {
             **numbers,
             **run.names,
             "n_total": numbers.get("total"),
@@ -383,8 +380,8 @@ def lines_of(analysis: Analysis) -> list[TableLine]:
     for base in analysis.baselines:
         for entry in base.shortcuts:
             if not entry.note:
-                counts: Row = {"n_total": base.n, "n_valid": base.n, "coverage": 1.0}
-                names: Row = {"model": entry.name, "provider": "shortcut", "items": base.items, "accepted": ""}
+                counts: Record = {"n_total": base.n, "n_valid": base.n, "coverage": 1.0}
+                names: Record = {"model": entry.name, "provider": "shortcut", "items": base.items, "accepted": ""}
                 lines.append(TableLine({**names, **counts}, entry.overall, is_shortcut=True))
     return lines
 
@@ -398,7 +395,7 @@ def _families(run: RunRow) -> list[TableLine]:
     lines = []
     for name, one in run.families.items():
         accuracy = wilson(one.count("correct"), one.count("valid"))
-        cells: Row = {**one.numbers(), **run.names, "run_id": run.run_id, "accepted": run.accepted, "family": name}
+        cells: Record = {**one.numbers(), **run.names, "run_id": run.run_id, "accepted": run.accepted, "family": name}
         cells |= {"wilson_lo": accuracy.lo, "wilson_hi": accuracy.hi}
         lines.append(TableLine(cells, _with_intervals(one)))
     return lines
@@ -432,7 +429,6 @@ def page(analysis: Analysis, table: Sequence[TableLine], figures: Sequence[str])
         analysis=analysis,
         estimate=shown,
         runs=runs,
-        freeze=analysis.freeze,
         biased=sum(run.measured is not None and run.measured.verdict == "LABEL-BIASED" for run in runs),
         accepted=sum(not run.failed for run in runs),
         table=as_markdown(table),

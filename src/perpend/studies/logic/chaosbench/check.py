@@ -260,10 +260,7 @@ def protocol_of(predictions: Sequence[Prediction], parser: str, max_tokens: int 
 
 def _compared(stored: Mapping[str, JSON], now: Mapping[str, JSON]) -> Check:
     check = Check("metrics recompute", leaves(now), note=f"{leaves(now)} numbers agree")
-    difference = first_difference(stored, json.loads(pretty(now)), METRICS)
-    if difference is not None:
-        check.miss(difference)
-    return check
+    return _agreeing(check, stored, json.loads(pretty(now)), METRICS)
 
 
 def leaves(value: JSON) -> int:
@@ -277,7 +274,12 @@ def _page(found: Examined, body: Mapping[str, JSON]) -> Check:
     pages = read_text(found.folder / SUMMARY_PAGE), runs.summary_page(found.manifest, body)
     stored, now = (dict(enumerate(page.split("\n"), 1)) for page in pages)
     check = Check("summary recomputes", len(now), note=f"{len(now)} lines agree")
-    difference = first_difference(stored, now, SUMMARY_PAGE)
+    return _agreeing(check, stored, now, SUMMARY_PAGE)
+
+
+def _agreeing(check: Check, stored: object, now: object, where: str) -> Check:
+    """The check, with the first difference where there is one."""
+    difference = first_difference(stored, now, where)
     if difference is not None:
         check.miss(difference)
     return check
@@ -373,6 +375,10 @@ def manifest_check(
     check = Check("manifest agrees")
     settings = runs.settings_from(object_of(manifest, "settings", RUN_MANIFEST), RUN_MANIFEST)
     items = object_of(manifest, "items", RUN_MANIFEST)
+    sha256, ids = items.get("sha256"), items.get("ids_hash")
+    if manifest.get("total_items_planned") == len(predictions):
+        lines = "".join(dumps(item_of(one).as_json()) + "\n" for one in predictions)
+        sha256, ids = hashlib.sha256(lines.encode()).hexdigest(), ids_hash(one.id for one in predictions)
     now: dict[str, JSON] = {
         **settings.stated(),
         "settings": settings.as_json(),
@@ -380,14 +386,10 @@ def manifest_check(
         "metrics_summary": {name: body[name] for name in SUMMARY},
         "git_commit": None,
         "python_version": as_object(manifest.get("code")).get("python"),
-        "items": {"sha256": items.get("sha256"), "ids_hash": items.get("ids_hash"), "order": runs.ORDER},
+        "items": {"sha256": sha256, "ids_hash": ids, "order": runs.ORDER},
     }
     if manifest.get("resumed_from") is not None:
         now["resumed_from"] = manifest.get("run_id")
-    if manifest.get("total_items_planned") == len(predictions):
-        lines = "".join(dumps(item_of(one).as_json()) + "\n" for one in predictions)
-        ids = ids_hash(one.id for one in predictions)
-        now["items"] = {"sha256": hashlib.sha256(lines.encode()).hexdigest(), "ids_hash": ids, "order": runs.ORDER}
     if ledger is not None:
         facts, (asked,) = ledger.manifest, settings.spec(Path()).samplings
         now |= {
@@ -494,7 +496,12 @@ def receipt_check(
     published = receipt.get("published_utc")
     own = receipt_body(manifest, here, files, published if _fits(published, "time") else "a time")
     check.compare({key: value for key, value in receipt.items() if key != "checks"}, own, runs.RECEIPT)
-    _listed(check, as_list(receipt.get("checks")), manifest, body, checks)
+    lines, wording = [as_object(line) for line in as_list(receipt.get("checks"))], _wording(manifest, body, checks)
+    check.compare([str(line.get("check")) for line in lines], list(wording), f"{runs.RECEIPT}, names of the checks")
+    for line, (name, pattern) in zip(lines, wording.items(), strict=False):
+        text = str(line.get("found"))
+        found = {**line, "found": re.fullmatch(pattern, text) is not None}
+        check.compare(found, {"check": name, "passed": True, "found": True}, f"{runs.RECEIPT}, {name}: {text!r}")
     readme = here.parent / README
     if readme.is_file():
         try:
@@ -505,17 +512,11 @@ def receipt_check(
     return [check]
 
 
-def _listed(
-    check: Check,
-    stated: Sequence[JSON],
-    manifest: Mapping[str, JSON],
-    body: Mapping[str, JSON],
-    checks: Sequence[Check],
-) -> None:
+def _wording(manifest: Mapping[str, JSON], body: Mapping[str, JSON], checks: Sequence[Check]) -> dict[str, str]:
     """The acceptance table of a receipt: every line that there must be, in its order, and what each says it found."""
     count, agreed = body.get("total"), r"\d+ (?:numbers|lines) agree"
     rows = rf"{count} rows (?:are those of run\.db|read again by {re.escape(runs.parser_named(manifest))})"
-    wording = {
+    return {
         DATASET_GATE: re.escape(str(manifest.get("dataset_global_sha256"))),
         PROMPT_GATE: re.escape(str(manifest.get("prompt_hash"))),
         **{gate.gate: re.escape(gate.detail) for gate in limits(body)},
@@ -525,13 +526,6 @@ def _listed(
         **{one.name: re.escape(one.note) for one in checks if one.name.startswith("every ")},
         ITEMS_GATE: r"\d+ items(?:, drawn again|; not drawn again: .{1,200})",
     }
-    entries = [as_object(entry) for entry in stated]
-    check.compare([str(entry.get("check")) for entry in entries], list(wording), f"{runs.RECEIPT}, names of the checks")
-    for entry, (name, pattern) in zip(entries, wording.items(), strict=False):
-        text = str(entry.get("found"))
-        is_found = re.fullmatch(pattern, text) is not None
-        now = {"check": name, "passed": True, "found": True}
-        check.compare({**entry, "found": is_found}, now, f"{runs.RECEIPT}, {name}: {text!r}")
 
 
 def gate_json(gate: Gate) -> dict[str, JSON]:

@@ -59,7 +59,6 @@ from perpend.studies.logic.metrics import (
     NO_SPLIT,
     OUTCOMES,
     SUMMARY,
-    Outcome,
     Prediction,
     Reader,
     in_order,
@@ -164,27 +163,23 @@ def as_json(one: Prediction, cut: int | None = None) -> dict[str, JSON]:
         "id": one.id,
         "question": one.question,
         "ground_truth": one.truth,
-        "pred_text": _cut(one.text, cut),
+        "pred_text": one.text and one.text[:cut],
         "parsed_label": one.label,
         "outcome": one.outcome,
         "correct": one.correct,
         "latency_s": one.latency_s,
         "task_family": one.family,
         "split": None if one.split == NO_SPLIT else one.split,
-        "retry_pred_text": _cut(one.retry_text, cut),
+        "retry_pred_text": one.retry_text and one.retry_text[:cut],
         "retry_outcome": one.retry_outcome,
         "meta": {"parse_reason": one.reason, "parse_confidence": confidence},
         "first_outcome": one.first,
-        "first_pred_text": _cut(one.first_text, cut),
+        "first_pred_text": one.first_text and one.first_text[:cut],
         "error": one.error,
         "finish": one.finish,
         "output_tokens": one.tokens,
         "tags": dict(one.tags),
     }
-
-
-def _cut(text: str | None, length: int | None) -> str | None:
-    return text if text is None or length is None else text[:length]
 
 
 def as_lines(predictions: Iterable[Prediction], cut: int | None = None) -> str:
@@ -200,17 +195,7 @@ def predictions_path(folder: Path) -> Path | None:
 def read_rows(path: Path, manifest: Mapping[str, JSON]) -> list[PredictionRow]:
     """The rows of a prediction file, read by the rule that its manifest states."""
     ours, cut, read = is_ours(manifest), cut_stated(manifest), reader(parser_stated(manifest))
-    return [_row(row, place, read if ours else _without_states(read), ours, cut) for place, row in packed_lines(path)]
-
-
-def _without_states(read: Reader) -> Reader:
-    """The rule as the reference applies it, which knows no error and nothing unfinished."""
-
-    def plain(item: Item, response: Response) -> tuple[Outcome, str]:
-        outcome, reason = read(item, response)
-        return ("INVALID" if outcome in ("UNFINISHED", "ERROR") else outcome), reason
-
-    return plain
+    return [_row(row, place, read, ours, cut) for place, row in packed_lines(path)]
 
 
 def _row(row: Mapping[str, JSON], place: str, read: Reader, ours: bool, cut: int | None) -> PredictionRow:
@@ -223,9 +208,11 @@ def _row(row: Mapping[str, JSON], place: str, read: Reader, ours: bool, cut: int
         raise DataError(f"{place}: a prediction needs an 'id' and a 'ground_truth' that is TRUE or FALSE")
     one = replace(one, latency_s=_count(row, "latency_s", place))
     if not ours:
-        one = replace(
-            one, family=text_of(row, "task_family") or sets.NO_FAMILY, split=text_of(row, "split") or NO_SPLIT
-        )
+        # The reference knows no error and nothing unfinished.
+        states = {key: getattr(one, key) for key in ("outcome", "retry_outcome", "first")}
+        plain = {key: "INVALID" for key, state in states.items() if state in ("UNFINISHED", "ERROR")}
+        family, split = text_of(row, "task_family") or sets.NO_FAMILY, text_of(row, "split") or NO_SPLIT
+        one = replace(one, family=family, split=split, **plain)  # type: ignore[arg-type]  # an outcome
     shortened = cut is not None and longest_text(texts) == cut
     if shortened:
         stated = [row.get(key) for key in ("outcome", "retry_outcome", "first_outcome")]
@@ -644,13 +631,9 @@ def summary_page(manifest: Mapping[str, JSON], metrics: Mapping[str, JSON]) -> s
         dataset=as_object(manifest.get("dataset")),
         parser=parser_stated(manifest),
         metrics=metrics,
-        strata=_strata(metrics),
+        strata=in_order(as_object(metrics.get("per_stratum"))),
         families=sorted(as_object(metrics.get("per_family")).items()),
     )
-
-
-def _strata(metrics: Mapping[str, JSON]) -> list[tuple[str, JSON]]:
-    return sorted(as_object(metrics.get("per_stratum")).items(), key=lambda part: in_order(part[0]))
 
 
 def index(out: Path, derived: Mapping[str, tuple[Mapping[str, JSON], Mapping[str, JSON]]] | None = None) -> str:
@@ -659,6 +642,5 @@ def index(out: Path, derived: Mapping[str, tuple[Mapping[str, JSON], Mapping[str
     for one in sorted(path.parent for path in out.glob(f"*/{RUN_MANIFEST}")):
         if one.name not in known:
             known[one.name] = read_json(one / RUN_MANIFEST), read_json(one / METRICS)
-    return render(
-        __package__, "index.md", runs=[(name, *body, _strata(body[1])) for name, body in sorted(known.items())]
-    )
+    runs = [(name, *body, in_order(as_object(body[1].get("per_stratum")))) for name, body in sorted(known.items())]
+    return render(__package__, "index.md", runs=runs)

@@ -13,12 +13,12 @@ import random
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from perpend.canon import (
     JSON,
@@ -43,6 +43,8 @@ from perpend.ledger.manifest import code_version
 from perpend.report.pages import render
 from perpend.types import Item
 
+K = TypeVar("K")
+T = TypeVar("T")
 Record: TypeAlias = dict[str, JSON]
 """One line of an item file."""
 Label: TypeAlias = Literal["TRUE", "FALSE"]
@@ -113,14 +115,23 @@ def load_records(paths: Iterable[Path]) -> list[Record]:
     return records
 
 
-def line_of(record: Mapping[str, JSON]) -> str:
-    """The line of a record, without its line feed; keys that start with '_' are left out."""
-    return json.dumps({key: value for key, value in record.items() if not key.startswith("_")})
+def lines_of(records: Iterable[Mapping[str, JSON]]) -> str:
+    """An item file: ASCII, one line each, every line ended by a line feed; keys that start with '_' are left out."""
+    kept = ({key: value for key, value in record.items() if not key.startswith("_")} for record in records)
+    return "".join(f"{json.dumps(record)}\n" for record in kept)
 
 
 def write_records(path: Path, records: Iterable[Mapping[str, JSON]]) -> None:
-    """Write an item file: ASCII, one line each, every line ended by a line feed."""
-    write_atomic(path, "".join(f"{line_of(record)}\n" for record in records))
+    """Write an item file."""
+    write_atomic(path, lines_of(records))
+
+
+def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
+    """Key → what has it, both in the order of the pairs."""
+    groups: dict[K, list[T]] = {}
+    for key, one in pairs:
+        groups.setdefault(key, []).append(one)
+    return groups
 
 
 def text_of(record: Mapping[str, JSON], key: str) -> str:
@@ -201,23 +212,27 @@ class Selector:
     name: str = ""
     lacks: str = ""
 
-    def paths(self) -> list[Path]:
-        """The files, in the order of the list. One that is not below the selector's folder is an error."""
-        return [inside(self.base, entry, str(self.path)) for entry in self.listed]
+    def paths(self) -> list[tuple[str, Path]]:
+        """Each path as listed, and the file. One that is not below the selector's folder is an error."""
+        return [(entry, inside(self.base, entry, str(self.path))) for entry in self.listed]
+
+    def whole(self) -> list[tuple[str, Path]]:
+        """The same where all files are there; a missing one is an error."""
+        if self.incomplete:
+            raise MissingDataError(f"{self.path}: {self.incomplete}, which is not in {self.base}")
+        return self.paths()
 
     @cached_property
     def incomplete(self) -> str:
         """Why the set is not whole, as that listed files are missing; '' where all are there."""
-        lost = [entry for entry, path in zip(self.listed, self.paths(), strict=True) if not path.is_file()]
+        lost = [entry for entry, path in self.paths() if not path.is_file()]
         some = f"{len(lost)} of {len(self.listed)} canonical files are missing, as {lost[0]}" if lost else ""
         return self.lacks or some
 
     @cached_property
     def digests(self) -> list[FileDigest]:
         """The digest of every file, in the order of the list. A missing file is an error."""
-        if self.incomplete:
-            raise MissingDataError(f"{self.path}: {self.incomplete}, which is not in {self.base}")
-        return [FileDigest(entry, *counted(path)) for entry, path in zip(self.listed, self.paths(), strict=True)]
+        return [FileDigest(entry, *counted(path)) for entry, path in self.whole()]
 
     @property
     def sha256(self) -> str:
@@ -232,9 +247,7 @@ class Selector:
     @cached_property
     def records(self) -> dict[str, Record]:
         """All items by their ids, file by file in the order of the list."""
-        if self.incomplete:
-            raise MissingDataError(f"{self.path}: {self.incomplete}, which is not in {self.base}")
-        return {text_of(record, "id"): record for record in load_records(self.paths())}
+        return {text_of(record, "id"): record for record in load_records(path for _, path in self.whole())}
 
 
 def read_selector(path: Path = SELECTOR) -> Selector:
@@ -261,10 +274,8 @@ def _base(selector: Path, listed: Iterable[str]) -> Path:
     bases = [own.parent, own] if own.name == SELECTOR.parts[0] else [own]
     if own.is_relative_to(around):
         bases.append(around)
-    for base in bases:
-        if any(inside(base, entry, str(selector)).is_file() for entry in listed):
-            return base
-    return bases[0]
+    holding = (base for base in bases if any(inside(base, entry, str(selector)).is_file() for entry in listed))
+    return next(holding, bases[0])
 
 
 def locate(path: Path) -> Path:
@@ -312,24 +323,22 @@ def open_source(subset: Path | None, dataset: str) -> ItemSource:
     # The selector of the nearest folder above the file, else the current folder's or the package's.
     around = (*path.absolute().parents, Path.cwd(), packaged_root())
     found = next(read_selector(folder / SELECTOR) for folder in around if (folder / SELECTOR).is_file())
-    source = ItemSource(
+    if found.incomplete:
+        note = f"the canonical set is not complete: {found.incomplete}".replace("canonical files", "files")
+    else:
+        foreign = [name for record in records if found.records.get(name := text_of(record, "id")) != record]
+        some = f"{len(foreign)} of {len(records)} items are not in the canonical set"
+        note = f"{some}, as {foreign[0]!r}" if foreign else ""
+    return ItemSource(
         name=path.stem,
         path=written_path(path, found.base),
         sha256=digest_file(path),
         records=records,
         selector=written_path(found.path, found.base),
-        global_sha256=None,
-        note=f"the canonical set is not complete: {found.incomplete}".replace("canonical files", "files")
-        if found.incomplete
-        else "",
+        global_sha256=None if note else found.sha256,
+        note=note,
+        of="" if note else found.name,
     )
-    if found.incomplete:
-        return source
-    foreign = [name for record in records if found.records.get(name := text_of(record, "id")) != record]
-    if foreign:
-        note = f"{len(foreign)} of {len(records)} items are not in the canonical set, as {foreign[0]!r}"
-        return replace(source, note=note)
-    return replace(source, global_sha256=found.sha256, of=found.name)
 
 
 def written_path(path: Path, base: Path) -> str:
@@ -382,10 +391,8 @@ def packed_items(folder: Path) -> dict[str, list[tuple[str, Record]]]:
         lines = lzma.decompress(read_bytes(folder / PACKED)).decode().splitlines(keepends=True)
     except lzma.LZMAError as error:
         raise DataError(f"{PACKED}: the packed items cannot be read ({error}); install perpend again") from None
-    families: dict[str, list[tuple[str, Record]]] = {}
-    for line in lines:
-        record: Record = json.loads(line)
-        families.setdefault(family_of(record), []).append((line, record))
+    records: list[Record] = [json.loads(line) for line in lines]
+    families = grouped((family_of(record), (line, record)) for line, record in zip(lines, records, strict=True))
     return dict(sorted(families.items()))
 
 
@@ -396,19 +403,15 @@ def set_texts(folder: Path) -> dict[str, str]:
     texts = {f"data/{name}.jsonl": "".join(line for line, _ in own) for name, own in families.items()}
     whole = global_sha256(_digests(texts))
     everything = [record for pool in pools.values() for record in pool]
-    called = {"name": NAME, "version": VERSION, "items": len(everything)}
-    selector = {"schema_version": "v2", **called, "files": list(texts)}
+    n, of = len(everything), f"{NAME} {VERSION} ({len(everything):,} items)"
+    selector = {"schema_version": "v2", "name": NAME, "version": VERSION, "items": n, "files": list(texts)}
     drawn = [(f"data/subsets/{name}", CANONICAL, everything, Sampler(size)) for name, size in ARMORED_SIZES.items()]
     suite, folder_of_suites = Sampler(SUITE_SIZE, balance_families=False), "data/subsets/subset_family_suites"
     drawn += [(f"{folder_of_suites}/{name}", f"data/{name}.jsonl", pool, suite) for name, pool in pools.items()]
     for path, source, records, sampler in drawn:
-        stated = {
-            "subset_name": Path(path).name,
-            "dataset": f"{NAME} {VERSION} ({len(everything):,} items)",
-            "source": source,
-        }
-        chosen, body = draw(records, sampler, {**stated, "dataset_global_sha256": whole})
-        texts[f"{path}.jsonl"] = "".join(f"{line_of(record)}\n" for record in chosen)
+        stated = {"subset_name": Path(path).name, "dataset": of, "source": source, "dataset_global_sha256": whole}
+        chosen, body = draw(records, sampler, stated)
+        texts[f"{path}.jsonl"] = lines_of(chosen)
         texts[f"{path}.manifest.json"] = json.dumps(body, indent=2) + "\n"
     texts[SELECTOR.as_posix()] = json.dumps(selector, indent=2) + "\n"
     return texts | {f"data/{name}": (folder / name).read_text(encoding="utf-8") for name in BESIDE}
@@ -440,9 +443,7 @@ def _sha256(text: str) -> str:
 class Frozen:
     """What was frozen. `differences` compare it with the freeze that was there; None: there was none."""
 
-    files: tuple[FileDigest, ...]
-    total: int
-    sha256: str
+    selector: Selector
     duplicate_ids: tuple[str, ...]
     labels: Mapping[str, Mapping[str, int]]
     differences: tuple[str, ...] | None
@@ -454,11 +455,8 @@ def freeze(selector: Selector, out: Path, *, force: bool = False) -> Frozen:
     A freeze that is there is compared with: the same files leave it as it is; others are refused with what differs,
     unless `force` replaces it. A label that is neither TRUE nor FALSE is an error; a repeated id is only counted.
     """
-    digests = selector.digests
-    seen: Counter[str] = Counter()
-    labels: dict[str, Counter[str]] = {}
-    for entry, path in zip(selector.listed, selector.paths(), strict=True):
-        labels[entry] = Counter()
+    seen, labels = Counter[str](), {file.path: Counter[str]() for file in selector.digests}
+    for entry, path in selector.whole():
         try:
             placed = list(read_records(path))
         except DataError as error:
@@ -472,9 +470,8 @@ def freeze(selector: Selector, out: Path, *, force: bool = False) -> Frozen:
     if seen.total() == 0:
         raise MissingDataError(f"{selector.path}: the listed files hold no items")
     repeated = tuple(name for name, count in seen.items() if count > 1)
-    before = read_freeze(out)
-    differences = None if before is None else tuple(freeze_differences(before, digests))
-    frozen = Frozen(tuple(digests), seen.total(), selector.sha256, repeated, labels, differences)
+    differences = freeze_differences(out / MANIFEST, selector.digests)
+    frozen = Frozen(selector, repeated, labels, differences)
     if differences and not force:
         raise FreezeError(
             f"{out / MANIFEST}: the files differ from the freeze:",
@@ -482,21 +479,18 @@ def freeze(selector: Selector, out: Path, *, force: bool = False) -> Frozen:
             "Put the files back, or replace the freeze with --force.",
         )
     if differences is None or differences:
-        _write(frozen, selector, out)
+        _write(frozen, out)
     return frozen
 
 
-def read_freeze(out: Path) -> dict[str, JSON] | None:
-    """The freeze manifest in a folder; None where there is none."""
-    path = out / MANIFEST
+def freeze_differences(manifest: Path, now: Sequence[FileDigest]) -> tuple[str, ...] | None:
+    """What differs from an earlier freeze, a sentence a file; empty when every file is the same, None without one."""
+    if not manifest.exists():
+        return None
     try:
-        return read_object(path) if path.exists() else None
+        before = read_object(manifest)
     except DataError as error:
-        raise MissingDataError(f"{path}: not a freeze manifest: {error}; remove it to freeze anew") from None
-
-
-def freeze_differences(before: Mapping[str, JSON], now: Sequence[FileDigest]) -> list[str]:
-    """What differs from an earlier freeze, a sentence a file; empty when every file is the same."""
+        raise MissingDataError(f"{manifest}: not a freeze manifest: {error}; remove it to freeze anew") from None
     entries = [as_object(entry) for entry in as_list(before.get("canonical_files"))]
     old = {str(entry["path"]): (entry.get("count"), entry.get("sha256")) for entry in entries if "path" in entry}
     new = {file.path: (file.count, file.sha256) for file in now}
@@ -507,19 +501,19 @@ def freeze_differences(before: Mapping[str, JSON], now: Sequence[FileDigest]) ->
         if digest != sha256:
             sizes = "" if was == count else f"; it had {was} items and has {count}"
             lines.append(f"{path}: its bytes have changed ({str(digest)[:12]}… → {sha256[:12]}…){sizes}")
-    return lines
+    return tuple(lines)
 
 
-def _write(frozen: Frozen, selector: Selector, out: Path) -> None:
-    created, code = datetime.now(UTC).isoformat(), code_version()
+def _write(frozen: Frozen, out: Path) -> None:
+    selector, created, code = frozen.selector, datetime.now(UTC).isoformat(), code_version()
     body: dict[str, JSON] = {
         "dataset_release": "v2",
         "schema_version": "v2",
         "created_utc": created,
         "canonical_selector": written_path(selector.path, selector.base),
-        "canonical_files": [{"path": f.path, "count": f.count, "sha256": f.sha256} for f in frozen.files],
-        "canonical_total_questions": frozen.total,
-        "global_sha256": frozen.sha256,
+        "canonical_files": [{"path": f.path, "count": f.count, "sha256": f.sha256} for f in selector.digests],
+        "canonical_total_questions": selector.total,
+        "global_sha256": selector.sha256,
         "duplicate_ids": len(frozen.duplicate_ids),
         "tool_versions": {
             "python": code["python"],
@@ -528,8 +522,8 @@ def _write(frozen: Frozen, selector: Selector, out: Path) -> None:
             "source_sha256": code["source_sha256"],
         },
     }
-    sums = [f"{frozen.sha256}  GLOBAL"] + [f"{f.sha256}  {one_line(f.path)}  (count={f.count})" for f in frozen.files]
-    write_atomic(out / SUMS, "\n".join(sums) + "\n")
+    sums = [f"{f.sha256}  {one_line(f.path)}  (count={f.count})" for f in selector.digests]
+    write_atomic(out / SUMS, "\n".join((f"{selector.sha256}  GLOBAL", *sums)) + "\n")
     write_atomic(out / REPORT, render(__package__, "freeze.md", frozen=frozen, created=created))
     write_atomic(out / MANIFEST, json.dumps(body, indent=2) + "\n")
 
@@ -568,10 +562,10 @@ def draw(
     """
     is_split = all(record.get("split") and record.get("stratum") for record in records)
     pool = [record for record in records if is_split and record["split"] == SPLIT] or records
-    cells: dict[str, dict[str, list[Record]]] = {}
-    for record in pool:
-        stratum = text_of(record, "stratum") if is_split else ""
-        cells.setdefault(family_of(record), {}).setdefault(stratum, []).append(record)
+    cells = {
+        name: grouped((text_of(record, "stratum") if is_split else "", record) for record in own)
+        for name, own in grouped((family_of(record), record) for record in pool).items()
+    }
     unknown = sorted(set(sampler.weights) - set(cells))
     if unknown:
         raise SpecError(f"--family-weights: no item is of family {unknown[0]!r}; there are {', '.join(sorted(cells))}")
@@ -599,15 +593,11 @@ def draw(
     chosen = chosen[: sampler.size]
     strata: dict[str, JSON] = {}
     if is_split and chosen:
-        counted = Counter(text_of(record, "stratum") for record in chosen)
-        strata = {"split": text_of(chosen[0], "split"), "balance_strata": True}
-        strata |= {"per_stratum_counts": dict(sorted(counted.items()))}
-    families: dict[str, list[Record]] = {}
-    for record in chosen:
-        families.setdefault(family_of(record), []).append(record)
+        counted = Counter(sorted(text_of(record, "stratum") for record in chosen))
+        strata = {"split": text_of(chosen[0], "split"), "balance_strata": True, "per_stratum_counts": dict(counted)}
     counts: dict[str, JSON] = {
         name: {"total": len(own), "TRUE": _of_true(own), "FALSE": len(own) - _of_true(own)}
-        for name, own in families.items()
+        for name, own in grouped((family_of(record), record) for record in chosen).items()
     }
     of_true = _of_true(chosen)
     balance: dict[str, JSON] = {"true_count": of_true, "false_count": len(chosen) - of_true}
@@ -642,14 +632,10 @@ def _quotas(counts: Mapping[str, int], sampler: Sampler) -> tuple[dict[str, int]
     least = sampler.min_per_family if sampler.balance_families else 0
     shares = {name: int(sampler.size * weight // total) if total else 0 for name, weight in weighted.items()}
     quotas = {name: min(max(least, share), counts[name]) for name, share in shares.items()}
-    padding, short = Counter[str](), sampler.size - sum(quotas.values())
-    while sampler.balance_families and short > 0:
-        room = {name: count - quotas[name] - padding[name] for name, count in counts.items()}
-        name = max(room, key=lambda one: room[one])
-        if room[name] == 0:
-            break
-        padding[name] += min(room[name], short)
-        short -= min(room[name], short)
+    padding, short = Counter[str](), max(0, sampler.size - sum(quotas.values()))
+    for name in sorted(counts, key=lambda one: quotas[one] - counts[one]) if sampler.balance_families else ():
+        padding[name] = min(counts[name] - quotas[name], short)
+        short -= padding[name]
     return quotas, padding
 
 

@@ -17,7 +17,7 @@ _OUTSIDE = frozenset(
 
 
 def learned_names(questions: Iterable[tuple[str, Sequence[str]]]) -> dict[str, str]:
-    """The name of each subject that has enough questions and a word of its own, from (text, its subjects).
+    """The name of each subject, from (text, its subjects); '' without enough questions or a word of its own.
 
     It is the rarest word that most questions of the subject share and hardly any other has, with what always stands
     around it.
@@ -29,17 +29,14 @@ def learned_names(questions: Iterable[tuple[str, Sequence[str]]]) -> dict[str, s
         everywhere.update(set(words))
         for subject in subjects:
             texts.setdefault(subject, []).append(words)
-    learned = {subject: _name(own, everywhere) for subject, own in texts.items()}
-    return {subject: name for subject, name in learned.items() if name}
+    return {subject: _name(own, everywhere) for subject, own in texts.items()}
 
 
 def _name(texts: Sequence[Sequence[str]], everywhere: Counter[str]) -> str:
     """What all questions of one subject call it; '' where there are too few, or no word is its own."""
-    if len(texts) < _LEAST:
-        return ""
     own = Counter(word for words in texts for word in set(words))
     anchors = [w for w, n in own.items() if n >= _SHARED * len(texts) and n >= _OWN * everywhere[w] and w[0].isalnum()]
-    if not anchors:
+    if not anchors or len(texts) < _LEAST:
         return ""
     anchor = min(anchors, key=lambda word: (-own[word], everywhere[word], -len(word), word))
     joined = [f" {' '.join(words)} " for words in texts if anchor in words]

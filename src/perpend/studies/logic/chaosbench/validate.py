@@ -37,6 +37,7 @@ from perpend.studies.logic.chaosbench.sets import (
     STRATA,
     Record,
     family_of,
+    grouped,
     label_of,
     text_of,
 )
@@ -103,14 +104,6 @@ def _gate(name: str, bad: Sequence[str], n: int, what: str, more: str = "") -> G
     """How many of n things break a gate, and the first that does."""
     told = f"{len(bad)} of {n} {what} break it, as {bad[0]}" if bad else f"{n} {what}, none breaks it"
     return Gate(name, not bad, told + more)
-
-
-def _by(records: Records, *tags: str) -> dict[tuple[str, ...], list[Mapping[str, JSON]]]:
-    """The items of each value of some tags."""
-    groups: dict[tuple[str, ...], list[Mapping[str, JSON]]] = {}
-    for record in records:
-        groups.setdefault(tuple(text_of(record, tag) for tag in tags), []).append(record)
-    return groups
 
 
 def _schema(placed: Sequence[tuple[str, Record]]) -> Gate:
@@ -190,11 +183,8 @@ def _balance(name: str, records: Records) -> Gate:
     what = "family" if name == DEGENERACY else name.rpartition(" ")[2]
     keys = [text_of(record, "type" if what == "family" else what) for record in records]
     if what == "template" and len(set(keys)) == 1:
-        mask = Mask(records)
-        keys = [mask.masked(record) for record in records]
-    groups: dict[str, list[Mapping[str, JSON]]] = {}
-    for record, key in zip(records, keys, strict=True):
-        groups.setdefault(key, []).append(record)
+        keys = masked(records)
+    groups = grouped(zip(keys, records, strict=True))
     large = {key: _share(rows) for key, rows in groups.items() if len(rows) >= BALANCE_ITEMS}
     if not large:
         # A handful of items has no families to balance; whether it is balanced itself is another gate.
@@ -231,7 +221,7 @@ def _splits(name: str, records: Records) -> Gate:
 def _shares(name: str, records: Records) -> Gate:
     """No system makes up more than its share of the items about named systems of a split."""
     bad, largest = [], []
-    for (split,), rows in sorted(_by(records, "split").items()):
+    for split, rows in sorted(grouped((text_of(record, "split"), record) for record in records).items()):
         named = [systems for record in rows if (systems := systems_of(record))]
         if len(named) >= SHARED:
             system, count = Counter(system for systems in named for system in systems).most_common(1)[0]
@@ -248,14 +238,8 @@ def _strata(name: str, records: Records) -> Gate:
     strata, families = (Counter(text_of(record, tag) for record in records) for tag in ("stratum", "type"))
     tested = Counter(text_of(record, "type") for record in records if record.get("split") == sets.SPLIT)
     bad = [f"{key} has no item" for key in STRATA if not strata[key]]
-    bad += [
-        f"{key} has {families[key]} items, {FAMILY_ITEMS} needed" for key in FAMILIES if families[key] < FAMILY_ITEMS
-    ]
-    bad += [
-        f"{key} has {tested[key]} in {sets.SPLIT}, {sets.SUITE_SIZE} needed"
-        for key in FAMILIES
-        if tested[key] < sets.SUITE_SIZE
-    ]
+    for counts, what, least in ((families, "items", FAMILY_ITEMS), (tested, f"in {sets.SPLIT}", sets.SUITE_SIZE)):
+        bad += [f"{key} has {counts[key]} {what}, {least} needed" for key in FAMILIES if counts[key] < least]
     bad += [f"stratum {key!r} is unknown" for key in strata if key not in STRATA]
     bad += [f"family {key!r} is unknown" for key in families if key not in FAMILIES]
     uncited = sum(record["stratum"] == "textbook" and not record.get("cites") for record in records)
@@ -266,9 +250,9 @@ def _strata(name: str, records: Records) -> Gate:
 
 def _variants(name: str, records: Records) -> Gate:
     """Wordings of the same facts: every variant of a bundle has as many items as the others, half of them TRUE."""
-    bad, bundles = [], _by(records, "type", "pair")
+    bad, bundles = [], grouped(((text_of(one, "type"), text_of(one, "pair")), one) for one in records)
     for (_, pair), rows in bundles.items():
-        variants = _by(rows, "variant").values()
+        variants = grouped((text_of(row, "variant"), row) for row in rows).values()
         if len({len(own) for own in variants}) > 1:
             bad.append(f"{pair!r}: a variant is missing or occurs twice")
         elif any(_share(own) != 0.5 for own in variants):
@@ -276,21 +260,15 @@ def _variants(name: str, records: Records) -> Gate:
     return _gate(name, bad, len(bundles), "bundles of variants")
 
 
-_OPEN = {")": "(", "]": "[", "}": "{"}
-
-
 def mistake(question: str) -> str | None:
     """What is wrong with the writing of a question, as far as can be seen without understanding; None: nothing."""
     # Dots of an enumeration, 'k = 1, ..., 10', are one mark.
     question = question.replace("...", "…")
-    opened: list[str] = []
-    for mark in question:
-        if mark in _OPEN.values():
-            opened.append(mark)
-        elif mark in _OPEN and (not opened or opened.pop() != _OPEN[mark]):
-            return "a bracket is not closed"
+    brackets, left = "", re.sub(r"[^(){}\[\]]", "", question)
+    while left != brackets:
+        brackets, left = left, re.sub(r"\(\)|\[\]|\{\}", "", left)
     found = (complaint for complaint, pattern in _PATTERNS["mistakes"].items() if re.search(pattern, question))
-    return "a bracket is not closed" if opened else next(found, None)
+    return "a bracket is not closed" if brackets else next(found, None)
 
 
 def _grammar(name: str, records: Records) -> Gate:
@@ -455,7 +433,7 @@ def _measured(
 def majorities(records: Records, pool: Records = ()) -> list[Shortcut]:
     """The majority label of the same form over other systems, learned from `records` and `pool` together."""
     known = list({text_of(record, "id"): record for record in (*pool, *records)}.values())
-    asked, mask = {text_of(record, "id") for record in records}, Mask(known)
+    asked = {text_of(record, "id") for record in records}
     templates = [text_of(record, "template") for record in known]
     # An item of a bundle that names no system is its bundle's.
     systems = [text_of(one, "pair" if one.get("pair") and not systems_of(one) else "system_id") for one in known]
@@ -463,7 +441,7 @@ def majorities(records: Records, pool: Records = ()) -> list[Shortcut]:
     tagged = len(set(templates)) > 1 and all(templates)
     no_tag = few or ("" if tagged else "cannot run: items have no tag 'template' that varies")
     forms = {
-        "template majority, system masked": (few, [mask.masked(record) for record in known]),
+        "template majority, system masked": (few, masked(known)),
         "template tag majority": (no_tag, templates),
     }
     cells, found = _cells(known), []
@@ -638,19 +616,14 @@ def systems_of(record: Mapping[str, JSON]) -> tuple[str, ...]:
     return () if system in NO_SYSTEM else tuple(system.split("_vs_"))
 
 
-class Mask:
-    """Takes system names and numbers out of questions: what is left is the form of the sentence.
-
-    The names are learned from the items of the mask.
-    """
-
-    def __init__(self, records: Records) -> None:
-        self.names = learned_names((text_of(record, "question"), systems_of(record)) for record in records)
-
-    def masked(self, record: Mapping[str, JSON]) -> str:
-        """The question with names and numbers replaced, in lower case, blanks collapsed."""
+def masked(records: Records) -> list[str]:
+    """The form of each sentence: system names, learned from these items, and numbers replaced, in lower case, blanks
+    collapsed."""
+    known = learned_names((text_of(record, "question"), systems_of(record)) for record in records)
+    forms = []
+    for record in records:
         text = text_of(record, "question")
-        names = filter(None, (self.names.get(system) for system in systems_of(record)))
-        for name in sorted(names, key=len, reverse=True):
-            text = text.replace(name, _NAME)
-        return " ".join(_MASKED.sub(_HASH, text).lower().split())
+        for name in sorted((known.get(system, "") for system in systems_of(record)), key=len, reverse=True):
+            text = text.replace(name, _NAME) if name else text
+        forms.append(" ".join(_MASKED.sub(_HASH, text).lower().split()))
+    return forms
