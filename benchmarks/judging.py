@@ -1,7 +1,8 @@
 """Judged answers: how well the rule sets find what readers found, and the command that fits perpend@2.
 
-    python benchmarks/judged_answers.py --data FOLDER            one table: @1, @2, includes, exact by labelled set
-    python benchmarks/judged_answers.py --data FOLDER --write    and the fitted weights go into rules.toml
+    python benchmarks/judging.py --data FOLDER            one table: @1, @2, includes, exact by labelled set
+    python benchmarks/judging.py --data FOLDER --write    and the fitted weights go into rules.toml, the table's
+                                                          shares into measured/judging.csv
 
 @2 is cross-validated by item: weights and thresholds are chosen without the fold's items. Items whose SHA-256 is 0
 modulo 3 are held back from all of it. FOLDER holds labelled answers of other people, which are no part of the project.
@@ -10,6 +11,7 @@ modulo 3 are held back from all of it. FOLDER holds labelled answers of other pe
 from __future__ import annotations
 
 import argparse
+import csv
 import hashlib
 import json
 import sys
@@ -33,6 +35,7 @@ ALL: Final = frozenset(OUTCOMES)
 GOLDEN: Final = Path(__file__).resolve().parent.parent / "tests" / "golden"
 GOLDEN_WEIGHT: Final = 2.0
 """Our own cases are few and each is decided with care: one counts as two answers of others."""
+MEASURED: Final = Path(__file__).resolve().parent / "measured" / "judging.csv"
 FOLDS: Final = 5
 GRID: Final = tuple(round(0.3 + 0.05 * step, 2) for step in range(13))
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -144,6 +147,21 @@ def of_sums(path: Path) -> Iterator[Row]:
                 yield Row("sums, line removed", key, item, text.rpartition("\nA:")[0], None, allowed, 0.25)
 
 
+def of_verdicts(folder: Path) -> Iterator[Row]:
+    """Valid or invalid, yes or no, in one word or after a chain of thought: right where the last word is the target, as
+    the source counts. Measured only: the fit has no part in them."""
+    for path in sorted(folder.glob("*_*.json")):
+        for row in json.loads(path.read_text(encoding="utf-8"))["outputs"]:
+            prompt, target, text = str(row["input"]), str(row["target"]), str(row["prediction"])
+            question = prompt[prompt.rindex("\nQ: ") + 4 :].partition("\nA:")[0]
+            if is_held_back(question):
+                continue
+            decoy = {"valid": "invalid", "invalid": "valid", "Yes": "No", "No": "Yes"}[target]
+            right = text.rstrip(" .\n").rpartition(" ")[2] == target
+            item = Item(question, question, target=target, decoy=decoy)
+            yield Row("verdicts", question, item, text, None, only("target") if right else ALL - {"target"}, 0.0)
+
+
 VERSIONS: Final = {"correct": "target", "endorsed": "decoy"}
 
 
@@ -240,10 +258,12 @@ def load(data: Path, golden: Path) -> Iterator[Row]:
         (data / "conformity" / "scoring_cases.jsonl", of_crafted),
         (data / "qa" / "evouna_nq_dev.jsonl", of_open),
         (data / "public" / "gsm8k" / "example_model_solutions.jsonl", of_sums),
+        (data / "public" / "bbh", of_verdicts),
     )
     for path, rows in sources:
+        for file in sorted(path.glob("*.json")) if path.is_dir() else [path] if path.exists() else []:
+            print(f"{file.name} sha256:{hashlib.sha256(file.read_bytes()).hexdigest()[:16]}", file=sys.stderr)
         if path.exists():
-            print(f"{path.name} sha256:{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}", file=sys.stderr)
             yield from rows(path)
     yield from of_golden(golden)
     yield from of_frames(golden.parent / "judging" / "frames.toml")
@@ -306,7 +326,7 @@ def share(hits: Flags, items: npt.NDArray[np.str_]) -> str:
     """A share with its Wilson interval; n is divided by the design effect of rows of one item."""
     n = len(hits)
     if not n:
-        return "–"
+        return ""
     p = float(hits.mean())
     _, place = np.unique(items, return_inverse=True)
     sums = np.bincount(place, weights=hits - p)
@@ -320,50 +340,44 @@ def share(hits: Flags, items: npt.NDArray[np.str_]) -> str:
     return f"{p:.3f} [{max(centre - half, 0):.3f}, {min(centre + half, 1):.3f}] ({int(hits.sum())}/{n})"
 
 
-def line(rows: list[Row], group: str, rule: str, said: Flags, real: Flags, base: Flags | None) -> str:
-    """One rule on one set: precision, recall, accuracy, and the rows on which it and the base differ."""
+Line: TypeAlias = tuple[str, str, str, str, str, str]
+HEAD: Final[Line] = ("set", "rule", "precision", "recall", "accuracy", "against includes or @1")
+
+
+def line(rows: list[Row], group: str, rule: str, said: Flags, real: Flags, base: Flags | None) -> Line:
+    """One rule on one set: precision, recall, accuracy, and the rows on which it and the base differ. Where nothing is
+    to be found there is no recall, and 'accuracy' is the share that nothing was found in."""
     mask = np.array([row.group == group for row in rows])
     items = np.array([row.key for row in rows])
     right = said == real
-    cells = [share(real[mask & said], items[mask & said]), share(said[mask & real], items[mask & real])]
-    cells.append(share(right[mask], items[mask]))
-    cells.append(
-        "–" if base is None else f"+{(mask & right & (base != real)).sum()} −{(mask & ~right & (base == real)).sum()}"
+    shares = [share(real[mask & said], items[mask & said]), share(said[mask & real], items[mask & real])]
+    differ = (
+        "" if base is None else f"+{(mask & right & (base != real)).sum()} −{(mask & ~right & (base == real)).sum()}"
     )
-    return f"| {group} | {rule} | {' | '.join(cells)} |"
+    return group, rule, shares[0], shares[1], share(right[mask], items[mask]), differ
 
 
-def table(rows: list[Row], found: list[Evidence], ours: Verdicts, outcomes: Array) -> Iterator[str]:
+def table(rows: list[Row], found: list[Evidence], ours: Verdicts, outcomes: Array) -> Iterator[Line]:
     """The table: of targets, of decoys, and golden agreement."""
     target = np.array([row.allowed == {"target"} for row in rows])
     decoy = np.array([row.allowed == {"decoy"} for row in rows])
     parts, items = np.array([bool(one.parts) for one in found]), np.array([row.key for row in rows])
     includes, exact = by_scorer(rows, "includes", "1"), by_scorer(rows, "exact", "1")
     seed_target, seed_decoy = by_scorer(rows, "correct", "1"), by_scorer(rows, "endorsed", "1")
-    yield "| set | rule | precision | recall | accuracy | against includes or @1 |"
-    yield "|---|---|---|---|---|---|"
-    for group in ("open", "sums", "sums, line removed"):
+    for group in ("open", "sums", "sums, line removed", "verdicts"):
         said_by = {"@1": seed_target, "@2": ours.target, "@2 without parts": ours.target & ~parts, "includes": includes}
         for rule, said in {**said_by, "exact": exact}.items():
             yield line(rows, group, rule, said, target, None if rule == "includes" else includes)
-    for group in (
-        "conformity",
-        "crafted",
-        "frames",
-        "decoy in a wrong answer",
-        "decoy in a right answer",
-        "decoy not there",
-    ):
-        for rule, said in (("endorsed@1", seed_decoy), ("endorsed@2", ours.decoy)):
-            yield line(rows, group, rule, said, decoy, None if rule == "endorsed@1" else seed_decoy)
-            if not decoy[[row.group == group for row in rows]].any():
-                mask = np.array([row.group == group for row in rows])
-                yield f"| {group} | {rule} endorses | {share(said[mask], items[mask])} | | | |"
+    asked = ("conformity", "crafted", "frames")
+    for group in (*asked, "decoy in a wrong answer", "decoy in a right answer", "decoy not there"):
+        real = decoy if group in asked or group == "decoy in a wrong answer" else np.zeros_like(decoy)
+        for rule, said in (("@1", seed_decoy), ("@2", ours.decoy)):
+            yield line(rows, group, rule, said, real, None if rule == "@1" else seed_decoy)
     best = outcomes.argmax(axis=1)
     agrees = np.array([OUTCOMES[best[place]] in row.allowed for place, row in enumerate(rows)])
     for group in ("golden", "frames", "crafted"):
         mask = np.array([row.group == group for row in rows])
-        yield f"| {group} | @2, likeliest outcome | | | {share(agrees[mask], items[mask])} | |"
+        yield group, "@2, likeliest outcome", "", "", share(agrees[mask], items[mask]), ""
 
 
 def main() -> int:
@@ -375,8 +389,12 @@ def main() -> int:
     known, rows = rules(), list(load(given.data, GOLDEN))
     found = [evidence(row.item, row.text, row.finish, known) for row in rows]
     ours, outcomes = cross_validated(rows, found, known, given.l2)
-    print("\n".join(table(rows, found, ours, outcomes)))
+    lines = [HEAD, *table(rows, found, ours, outcomes)]
+    for place, cells in enumerate(lines):
+        print(f"| {' | '.join(cells)} |" + ("" if place else "\n|" + "---|" * len(HEAD)))
     if given.write:
+        with MEASURED.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(lines)
         target, decoy = chosen(rows, outcomes)
         limits = {"target": target, "part": target, "decoy": decoy, "agreement": 0.5, "other": 0.5, "label": 0.6}
         weights, path = fit_rows(rows, found, np.arange(len(rows)), known, given.l2), Path(str(RULES))

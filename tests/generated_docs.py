@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import csv
 import re
+import tomllib
 from importlib.resources import files
 from pathlib import Path
 
 import click
 
 from perpend.cli import cli
+from perpend.judging.cues import RULES
+from perpend.judging.scorers import ABOUT, SCORERS
 from perpend.studies.logic.chaosbench.sets import committed
 from tests.conftest import load_benchmark
 from tests.floors import FLOORS, MODULES, unit
@@ -98,6 +102,95 @@ def howto_page() -> str:
     return re.sub(r"(?<=items-chaos\.md\), )[\d,]+(?= items)", size[1], text_of("docs/how-to/chaosbench.md"))
 
 
+def scorers_page() -> str:
+    """The page on scorers with what each says, the cue lists and facts of the rules, and what was measured."""
+    page = text_of("docs/reference/scorers.md")
+    for name, block in (
+        ("scorers", table_of_scorers()),
+        ("cues", cue_lists()),
+        ("facts", facts()),
+        ("measured", measured()),
+    ):
+        page = with_block(page, name, block)
+    return page
+
+
+def table_of_scorers() -> str:
+    """Every scorer that reads what an answer says, with its versions and what it asks."""
+    rows = [
+        f"| `{name}` | {', '.join(scorer.version for scorer in versions)} | {ABOUT[name].rstrip('.')} |"
+        for name, versions in SCORERS.items()
+        if versions[-1].version == "2" or name in ("includes", "exact")
+    ]
+    return "\n".join(["| name | versions | asks |", "|---|---|---|", *rows])
+
+
+def cue_lists() -> str:
+    """Every cue list with its sign, its comment and its first words, of each choice one."""
+    lines = []
+    comments = dict(re.findall(r"^\[cues\.(\w+)\]  # (.+)$", RULES.read_text(encoding="utf-8"), re.MULTILINE))
+    for name, entry in rules_body()["cues"].items():
+        phrases = [phrase.split() for phrase in entry["words"].replace("\n", " ").split(",")]
+        words = [" ".join(word.partition("|")[0].rstrip("?") for word in phrase) for phrase in phrases]
+        plain = [phrase for phrase in dict.fromkeys(words) if not re.search(r"\d|\.\.", phrase)]
+        sign = {"for": "+", "against": "−", "free": "±"}[entry["sign"]]
+        shown = ", ".join(sorted(plain, key=lambda phrase: len(phrase.split()))[:2])
+        lines.append(f"- {name} {sign}: {re.split('[:;]', comments[name])[0]} (*{shown}*)")
+    return "\n".join(lines)
+
+
+def facts() -> str:
+    """The facts of place with a weight of 1 or more, the weightiest first, by sign."""
+    weights = {name: entry[2] for name, entry in rules_body()["facts"].items() if abs(entry[2]) >= 1}
+    ordered = sorted(weights, key=lambda name: -abs(weights[name]))
+    for_it, against = ([f"*{name}*" for name in ordered if weights[name] * sign > 0] for sign in (1, -1))
+    return f"For: {', '.join(for_it)}. Against: {', '.join(against)}."
+
+
+def rules_body() -> dict:
+    """The packaged rules."""
+    return tomllib.loads(RULES.read_text(encoding="utf-8"))
+
+
+MEASURED = {
+    "open": "open questions",
+    "sums": "word problems",
+    "sums, line removed": "without their last line",
+    "verdicts": "valid or invalid, yes or no",
+    "conformity": "planted answers",
+    "decoy in a wrong answer": "decoy in a wrong answer",
+    "decoy in a right answer": "decoy in a right answer",
+    "decoy not there": "decoy not there",
+}
+"""Of each set what the page calls it."""
+
+
+def measured() -> str:
+    """The shares of benchmarks/measured/judging.csv, in %, without the counts."""
+    with (ROOT / "benchmarks" / "measured" / "judging.csv").open(encoding="utf-8", newline="") as file:
+        rows = {(row["set"], row["rule"]): row for row in csv.DictReader(file)}
+
+    def cell(name: str, rule: str, column: str) -> str:
+        return re.sub(r"\d\.\d{3}", _percent, rows.get((name, rule), {}).get(column, "").partition(" (")[0]) or "–"
+
+    lines = ["| answers | @2: precision | recall | right | @1: right | includes: right |", "|---|---|---|---|---|---|"]
+    for name, called in MEASURED.items():
+        for rule in ("@2", "@2 without parts") if name == "open" else ("@2",):
+            ours = [
+                cell(name, rule, column) if name[:5] != "decoy" or column == "accuracy" else "" for column in COLUMNS
+            ]
+            others = [cell(name, other, "accuracy") if rule == "@2" else "" for other in ("@1", "includes")]
+            lines.append(f"| {called}{rule[2:]} | {' | '.join([*ours, *others])} |")
+    return "\n".join(lines)
+
+
+COLUMNS = ("precision", "recall", "accuracy")
+
+
+def _percent(found: re.Match[str]) -> str:
+    return f"{float(found[0]) * 100:.1f}"
+
+
 PAGES = {
     "docs/audits/index.md": audits_page,
     "docs/explanation/architecture.md": architecture_page,
@@ -106,6 +199,7 @@ PAGES = {
     "docs/reference/coverage.md": coverage_page,
     "docs/reference/items-chaos.md": items_page,
     "docs/reference/run-format.md": schema_page,
+    "docs/reference/scorers.md": scorers_page,
 }
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Fit the weights of a rule set to labelled answers: marginal likelihood under the signs of `rules.toml`, by L-BFGS.
 
-`benchmarks/judged_answers.py` is the command: it reads the labelled sets, cross-validates by item and writes the file.
+`benchmarks/judging.py` is the command: it reads the labelled sets, cross-validates by item and writes the file.
 """
 
 from __future__ import annotations
