@@ -172,7 +172,8 @@ def test_a_judge_decides_what_the_rule_cannot_and_both_in_turn_are_calibrated(tm
 
     def cut_off(request: Request) -> pp.Response:
         text = subject(request)
-        return pp.Response(text=text, finish="length" if share(text, "cut") < 0.3 else "stop")
+        is_cut = share(text, "cut") < 0.3
+        return pp.Response(text=text.rstrip(".") if is_cut else text, finish="length" if is_cut else "stop")
 
     items = [{"id": f"i{n}", "prompt": f"What is {n}?", "target": f"right{n}", "decoy": f"wrong{n}"} for n in range(60)]
     (tmp_path / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))

@@ -83,6 +83,7 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows = [{"id": f"q{n}", "prompt": f"{n} + 1?", "target": str(n + 1), "decoy": str(n + 3)} for n in range(6)]
         Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         Path("claims.toml").write_text('[[claim]]\nname = "x"\nnumber = "rate(correct)"\nexpect = 1\n')
+        Path("labels.jsonl").write_text('{"trial": 1, "rubric": "correct", "value": 1, "by": "me"}\n')
         Path("paper.tex").write_text("Of all, 50.0\\% were right.\n")
         Path("run.toml").write_text('task = "questions"\nitems = ["items.jsonl"]\n[[model]]\nname = "mock/true"\n')
         done(*ITEMS, "--out", "honest", "--name", "run")

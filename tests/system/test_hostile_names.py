@@ -295,6 +295,7 @@ def test_the_verbs_that_judge(perpend: Verb, run: Path, monkeypatch: pytest.Monk
     assert perpend("label", run, "--rubric", "correct", "--reader", NAME)[0] == 2
     Path("labels.csv").write_text(f'trial,label\n1,"{NAME}"\n', encoding="utf-8", newline="")
     assert perpend("label", run, "--rubric", "correct", "--from", "labels.csv")[0] == 3
+    assert perpend("fit", run, "--labels", run / "labels.jsonl", "--out", f"own{NAME}.toml")[0] == 2
     with (run / "labels.jsonl").open("a") as file:
         file.write(json.dumps({"trial": 1, "rubric": NAME, "label": NAME, "value": None, NAME: NAME}) + "\n")
     assert perpend("audit", run)[0] == 6

@@ -54,12 +54,16 @@ def list_(kind: str, folder: Path | None, as_json: bool) -> None:
 
 
 def _named(kind: str) -> Iterator[dict[str, JSON]]:
-    """Every task, provider or scorer: what its module says of itself. Nothing of it is run."""
+    """Every task, provider or scorer: what its module says of itself, or the table of scorers. Nothing of it is run."""
+    from perpend.judging.scorers import ABOUT
     from perpend.spec.resolve import HOMES, installed, names
 
     for one, maker in _MADE_BY.items():
         for name in names(one) if one == kind else ():
             entries = installed(one, name)
+            if one == "scorers" and not entries:
+                yield {"name": name, "about": ABOUT[name], "package": None}
+                continue
             tree = _source(entries[0].module if entries else f"{HOMES[one]}.{name}")
             if entries or tree is None or maker in _bound(tree):
                 yield {"name": name, "about": _about(tree, name), "package": entries[0].value if entries else None}
