@@ -87,7 +87,7 @@ def test_the_smoke_command_of_the_run_plan(root: Path) -> None:
     body = manifest(run)
     assert (body["provider"], body["order_mode"], body["total_items_evaluated"]) == ("mock", "canonical", 5)
     assert (body["status"], body["max_tokens"], body["temperature"]) == ("completed", 128, 0.0)
-    assert (body["strict_parsing"], body["parser"]) == (None, "label@4")
+    assert (body["strict_parsing"], body["parser"]) == (None, "label@2")
     assert (body["usd"], body["usd_note"], "no cost." in said) == (0.0, "", True)
     assert body["dataset"]["path"] == "data/subsets/few.jsonl"  # type: ignore[index]
     assert len(str(body["dataset_global_sha256"])) == 64
