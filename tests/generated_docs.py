@@ -144,7 +144,8 @@ def facts() -> str:
     weights = {name: entry[2] for name, entry in rules_body()["facts"].items() if abs(entry[2]) >= 1}
     ordered = sorted(weights, key=lambda name: -abs(weights[name]))
     for_it, against = ([f"*{name}*" for name in ordered if weights[name] * sign > 0] for sign in (1, -1))
-    return f"For: {', '.join(for_it)}. Against: {', '.join(against)}."
+    limits = ", ".join(f"{name} {value}" for name, value in rules_body()["thresholds"].items())
+    return f"For: {', '.join(for_it)}. Against: {', '.join(against)}. Thresholds: {limits}."
 
 
 def rules_body() -> dict:

@@ -27,6 +27,8 @@ from perpend.canon import (
 )
 from perpend.errors import DataError, SpecError, StoreError, check_format, did_you_mean
 from perpend.inert import markdown, one_line, plain
+from perpend.judging.cues import rules
+from perpend.judging.scorers import SCORERS
 from perpend.ledger.manifest import Manifest
 from perpend.measure.column import Column
 from perpend.measure.table import IMPORTED, Table
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 METRICS = "metrics.json"
+RULES = "rules"
+"""By which words and weights the scorers of ours judged, where there is one of them."""
+OURS = frozenset(f"{name}@2" for name, versions in SCORERS.items() if versions[-1].version == "2")
 FORMAT = 3
 
 
@@ -122,8 +127,11 @@ def _slices(metrics: Sequence[Metric], most: int = 5) -> str:
 
 def body_of(runs: Sequence[str], metrics: Iterable[Metric], names: Mapping[str, JSON]) -> dict[str, JSON]:
     """The body of metrics.json. `names` are the same numbers by the names of a study's seed."""
-    body: dict[str, JSON] = {"format": FORMAT, "metrics": [metric.as_json() for metric in metrics]}
+    stated = list(metrics)
+    body: dict[str, JSON] = {"format": FORMAT, "metrics": [metric.as_json() for metric in stated]}
     body |= {"run": runs[0]} if len(runs) == 1 else {"runs": list(runs)}
+    if any(metric.scorer in OURS for metric in stated):
+        body[RULES] = f"perpend@2, sha256 {rules().digest}"
     clash = sorted(body.keys() & names.keys())
     if clash:
         raise SpecError(f"a study names a number {clash[0]!r}, which metrics.json uses itself; rename it")

@@ -39,7 +39,7 @@ from perpend.disk import temporary_folder
 from perpend.errors import AuditFailure, DataError, FormatError, PerpendError, StoreError
 from perpend.ledger.staging import IMPORTED
 from perpend.measure.run import Run, table_of
-from perpend.measure.study import METRICS, Metric, Numbers, body_of, numbers_of
+from perpend.measure.study import METRICS, RULES, Metric, Numbers, body_of, numbers_of
 from perpend.opening import refuse_links
 from perpend.proof.audit.checks import Check, first_difference
 from perpend.proof.audit.intent import is_time
@@ -239,9 +239,10 @@ def _of_labels(found: Examined, parser: str) -> tuple[Mapping[str, JSON], Check]
     own = [
         one for one in everything if one.scorer == parser and one.where.items() >= where.items() and "part" in one.where
     ]
-    then = {**{key: stored.get(key) for key in body}, "metrics": _by_name(own)}
-    check = _compared(then, {**body, "metrics": _by_name(metrics)})
-    for key in sorted(stored.keys() ^ {*body, "by_parser", *body_of([""], (), {})}):
+    fields = body_of([""], everything, {})
+    then = {**{key: stored.get(key) for key in body}, "metrics": _by_name(own), RULES: stored.get(RULES)}
+    check = _compared(then, {**body, "metrics": _by_name(metrics), RULES: fields.get(RULES)})
+    for key in sorted(stored.keys() ^ {*body, "by_parser", *fields}):
         check.miss(f"{METRICS}, {key}: nothing gives such a key, or it is missing")
     check.missing = f"{len(everything) - len(own)} numbers by other rules: {_SHORTENED}"
     return body, check
