@@ -17,7 +17,7 @@ from itertools import product
 from typing import Final, NamedTuple, TypeAlias
 
 from perpend.judging.mentions import ARTICLES, EMPTY_WORDS, POLAR, ROOT, Mention, Side
-from perpend.judging.words import UNITS, Words, fold, keys_of, listed, numbers, words_of
+from perpend.judging.words import UNITS, Number, Words, fold, keys_of, listed, numbers, words_of
 
 ZONES: Final = {
     "just before": 0.6,
@@ -253,19 +253,13 @@ OPINION: Final = words_of("opinion")
 OPERATORS: Final = frozenset(
     {"+", "*", "/", "-", "time", "plus", "minu", "times", "minus", "^2", "divided", "multiplied", "x"}
 )
-SUM: Final = re.compile(
-    r"\d\s*(?:[-+*/^x\u00d7\u00f7]|plus|minus|times|divided|multiplied)\s*\(?-?\d|calculate|compute|\bsum\b"
-)
-
 
 class Question(NamedTuple):
     """What an item asks, as far as features need it. `roots`: of its informative words, in order."""
 
     keys: frozenset[str]
     roots: tuple[str, ...]
-    figures: frozenset[str]
     is_opinion: bool
-    is_sum: bool
     is_denied: bool
 
 
@@ -276,13 +270,11 @@ def question(prompt: str) -> Question:
     end = text.rfind("?")
     low = max(text.rfind(mark, 0, max(0, end - 1)) for mark in (". ", "? ", "\n", "! ")) if end > 0 else -1
     words = keys_of(text[low + 1 : end + 1] if end > 0 and end - low > 8 else text[-600:])
-    keys, figures = frozenset(words), sum(key.isdecimal() for key in keys_of(text))
+    keys = frozenset(words)
     return Question(
         keys,
         tuple(dict.fromkeys(key[:ROOT] for key in words if is_informative(key))),
-        frozenset(key for key in words if key.isdecimal()),
         (not OPINION.isdisjoint(keys) and "you" not in keys) or not keys.isdisjoint({"prefer", "favorite"}),
-        bool(SUM.search(text)) or figures > 2 or (figures > 1 and "how" in keys),
         "not" in keys or ("false" in keys and "true" not in keys),
     )
 
@@ -327,13 +319,12 @@ class Claim(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """All that the features of a mention are taken from. `results`: of a calculation."""
+    """All that the features of a mention are taken from."""
 
     page: Page
     mentions: list[Mention]
     claims: dict[Mention, Claim]
     slot: tuple[int, int] | None
-    results: tuple[int, float] | None
 
 
 SHORT_SLOT: Final = 25
@@ -344,15 +335,13 @@ def scene(page: Page, found: list[Mention]) -> Scene:
     """The scene of the mentions; a number in a short answer line removes all numbers before it."""
     filled = slot(page.words) if page.starts else None
     keys = page.words.keys
-    in_steps = keys.count("=") > 1
-    counts = in_steps and any(one.kind.startswith("number") for one in found)
-    results = _results(page) if counts or page.asked.is_sum else None
     claims = {one: _claim(page, one) for one in found}
     if filled is not None and filled[1] - filled[0] <= SHORT_SLOT and numbers(keys, page.words.raws, *filled):
         found = [one for one in found if one.start >= filled[0] or not one.kind.startswith("number")]
-    elif results is not None and in_steps:  # of a calculation in steps, the last result is the answer
-        found = [one for one in found if claims[one].is_announced or not _is_step(page, one, results)]
-    return Scene(page, found, claims, filled, results)
+    elif keys.count("=") > 1 and any(one.kind.startswith("number") for one in found):
+        result = _result(page)  # of a calculation in steps, the last is the answer
+        found = [one for one in found if claims[one].is_announced or not _is_step(page, one, result)]
+    return Scene(page, found, claims, filled)
 
 
 def _claim(page: Page, mention: Mention) -> Claim:
@@ -369,24 +358,20 @@ def _claim(page: Page, mention: Mention) -> Claim:
     )
 
 
-def _values(page: Page, mention: Mention) -> list[float]:
-    keys, high = page.words.keys, min(len(page.words.keys), mention.end + 3)
-    near = numbers(keys, page.words.raws, max(0, mention.start - 1), high)
-    return [number.value for number in near if number.start < mention.end and mention.start < number.end]
-
-
-def _is_step(page: Page, mention: Mention, results: tuple[int, float]) -> bool:
-    """Whether a number comes before the last result and is another."""
-    is_before = mention.kind.startswith("number") and mention.end <= results[0]
-    return is_before and results[1] not in _values(page, mention)
+def _is_step(page: Page, mention: Mention, result: Number | None) -> bool:
+    """Whether a number comes before the result of a calculation and is another."""
+    if result is None or not mention.kind.startswith("number") or mention.end > result.start:
+        return False
+    near = numbers(page.words.keys, page.words.raws, max(0, mention.start - 1), mention.end + 3)
+    return all(one.value != result.value for one in near if one.start < mention.end and mention.start < one.end)
 
 
 CHECKS: Final = words_of("checks")
 REASONS: Final = frozenset({"because", "since", ";", "but"})
 
 
-def _results(page: Page) -> tuple[int, float]:
-    """The word of the last number that ends a calculation, with its value; -1 without one."""
+def _result(page: Page) -> Number | None:
+    """The last number that ends a calculation, but for one that checks or gives a reason."""
     keys = page.words.keys
     for low, high in zip(reversed(page.starts), reversed(page.ends), strict=True):
         if not CHECKS.isdisjoint(keys[low : low + 4]) or not REASONS.isdisjoint(keys[low:high]):
@@ -394,8 +379,8 @@ def _results(page: Page) -> tuple[int, float]:
         for number in reversed(numbers(keys, page.words.raws, low, high)):
             before = [key for key in keys[max(0, number.start - 2) : number.start] if key not in {"$", "€", "£", "-"}]
             if before[-1:] in (["="], [">"]) and not _is_operand(keys, number.end):
-                return number.start, number.value
-    return -1, 0.0
+                return number
+    return None
 
 
 def _is_operand(keys: list[str], end: int) -> bool:
@@ -445,7 +430,9 @@ def _zones(page: Page, mention: Mention) -> set[int]:
             found.add(at[JUST_AFTER] if begin <= right and begin < last else -1)
         elif begin < start or mention.kind in SPOKEN_KINDS:  # it runs into the mention: 'based on'
             found.add(at[BEFORE])
-    found.update([zones[name][NEXT] for _, _, name in page.hits(sentence + 1)])
+    soon = page.ends[sentence] + 3
+    for begin, _, name in page.hits(sentence + 1):
+        found.add(zones[name][JUST_AFTER if name == "disowns" and begin < soon else NEXT])
     found.discard(-1)
     return found
 
@@ -461,66 +448,52 @@ JOINING: Final = frozenset({",", "and", "or", "nor", "/", "the", "a"})
 
 def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     """What is so of a mention: where it stands, what else is named, how it is written, what its clause says."""
-    page, side, start, end, line = view.page, mention.side, mention.start, mention.end, view.slot
-    sentence, count, keys = page.sentence(start), len(page.starts), page.words.keys
+    page, start, end, keys, asked = view.page, mention.start, mention.end, view.page.words.keys, view.page.asked
+    sentence, count = page.sentence(start), len(page.starts)
     low, high = page.starts[sentence], page.ends[sentence]
-    while mention.kind.startswith("number") and end < high and keys[end] in UNITS:
+    is_number = mention.kind.startswith("number")
+    while is_number and end < high and keys[end] in UNITS:
         end += 1
-    closes = _is_tail(keys, end, high)
-    rivals = [one for one in view.mentions if one.side != side]
-    near = [one for one in rivals if low <= one.start < high]
-    turned = [claim for one in rivals if (claim := view.claims[one]).sentence > sentence and claim.turns]
-    leads = page.hits(sentence - 1) if sentence and keys[page.ends[sentence - 1] - 1] == ":" else []
-    after = page.ends[sentence] + 1
-    is_brief = sentence + 1 < count and page.ends[sentence + 1] - after < 8
-    follows = page.hits(sentence + 1) if is_brief else []
     first, _ = page.clause(start, end, sentence)
-    hits = [(begin, stop, name) for begin, stop, name in page.hits(sentence) if stop <= start or begin >= end]
-    earlier = {name for _, stop, name in hits if stop <= start}
-    is_short, is_opinion, content = len(keys) <= SHORT_TEXT, page.asked.is_opinion, _content(page, start, end, sentence)
-    figures = {
-        key for place, key in enumerate(keys[low : low + LONGEST], low) if key.isdecimal() and not start <= place < end
-    }
-    in_slot = line is not None and line[0] <= start < line[1]
-    ahead = earlier if keys[first - 1] == ":" else {name for _, stop, name in hits if first <= stop <= start}
-    behind = {name for begin, _, name in hits if begin >= end}
+    before = [(stop, name) for _, stop, name in page.hits(sentence) if stop <= start]
+    after = [(begin, name) for begin, _, name in page.hits(sentence) if begin >= end]
+    is_quoted = keys[first - 1] == ":"
+    ahead, behind = {name for stop, name in before if is_quoted or first <= stop}, {name for _, name in after}
     is_told = not PERSONS.isdisjoint(ahead) and not TELLING.isdisjoint(ahead)
     is_told |= not PERSONS.isdisjoint(behind) and "reported" in behind
-    facts = {
-        "short text": is_short,
-        "asks an opinion": is_opinion,
-        "an opinion in a short text": is_opinion and is_short,
-        "an opinion of its own": is_opinion and "own" in ahead | behind,
-        "an opinion among examples": is_opinion and "example" in ahead,
-        "an opinion that varies": is_opinion and any(name == "varies" for _, _, name in page.hits(sentence - 1)),
-        "an opinion and no more": is_opinion and (in_slot or content["all of its clause"]),
-        "something else in a short text": is_short and bool(content.keys() & ELSE),
-        "another number in a short text": is_short and not figures.issuperset(page.asked.figures) and len(figures) > 0,
+    is_joined = any(name in JOINS and keys[begin] in {"i", "we"} for begin, name in after)
+    rivals = [one for one in view.mentions if one.side != mention.side]
+    near = [one for one in rivals if low <= one.start < high]
+    turned = [claim for one in rivals if (claim := view.claims[one]).sentence > sentence and claim.turns]
+    closes, content = _is_tail(keys, end, high), _content(page, start, end, sentence)
+    is_short = len(keys) <= SHORT_TEXT
+    return {
+        "an opinion in a short text": asked.is_opinion and is_short,
+        "an opinion of its own": asked.is_opinion and "own" in ahead | behind,
+        "an opinion among examples": asked.is_opinion and "example" in ahead,
+        "something else in a short text": is_short and not ELSE.isdisjoint(content),
         "all of the text": count == 1 and closes and _is_around(keys, low, start),
         "ends its sentence": closes,
         "in the last sentence": sentence == count - 1,
         "in a question": keys[high : high + 1] == ["?"] and TAGS.isdisjoint(keys[max(end, high - 2) : high]),
-        "after a question": low > 0 and keys[low - 1] == "?",
-        "in the slot": in_slot,
-        "announced": any(name == "answer" for _, _, name in leads),
-        "disowned at once": any(name == "disowns" and begin < after + 2 for begin, _, name in follows),
+        "in the slot": view.slot is not None and view.slot[0] <= start < view.slot[1],
         "named more than once": len(view.mentions) - len(rivals) > 1,
         "a rival before it in its sentence": any(one.end <= start for one in near),
         "listed beside a rival": any(_is_joined(keys, one, mention) for one in near if not view.claims[one].is_denied),
-        "overturned": any(one.is_announced or 2 * one.share > len(page.asked.roots) for one in turned if one.share),
+        "overturned": any(one.is_announced or 2 * one.share > len(asked.roots) for one in turned if one.share),
         "a rival is denied": any(view.claims[one].is_denied for one in rivals),
         "told by others": is_told,
-        "told by others, and joined": is_told
-        and any(name in {"own", "agree"} and keys[begin] in {"i", "we"} for begin, _, name in hits if begin >= end),
-        "yes or no under a condition": mention.kind in SPOKEN_KINDS and any(name in CONDITIONS for _, _, name in hits),
+        "told by others, and joined": is_told and is_joined,
+        "yes or no under a condition": mention.kind in SPOKEN_KINDS
+        and not CONDITIONS.isdisjoint({name for _, name in before + after}),
         "another's": keys[end : end + 1] == ["'s"],
-        "in the question itself": page.asked.keys.issuperset(keys[start : mention.end]),
-        "turned to from a rival": bool(rivals) and rivals[0].end <= start and "turn" in earlier,
+        "in the question itself": asked.keys.issuperset(keys[start : mention.end]),
+        "an operand": is_number and _is_part_of_sum(keys, start, mention.end),
         **content,
     }
-    return {**facts, **_calculated(view, mention)} if mention.kind.startswith("number") else facts
 
 
+JOINS: Final = frozenset({"own", "agree"})
 PERSONS: Final = frozenset({"others", "people", "according"})
 TELLING: Final = frozenset({"reported", "answer", "copula"})
 CONDITIONS: Final = frozenset({"if", "condition", "may", "unknown", "varies"})
@@ -577,17 +550,10 @@ def _is_own(page: Page, place: int) -> bool:
 SAYING: Final = frozenset({"copula", "own", "answer", "agree", "right", "turn"})
 
 
-def _calculated(view: Scene, mention: Mention) -> dict[str, bool]:
-    """What a number is to a calculation."""
-    keys, start, end = view.page.words.keys, mention.start, mention.end
+def _is_part_of_sum(keys: list[str], start: int, end: int) -> bool:
+    """Whether a number is what a calculation begins with or goes on with, and no result."""
     is_right_side = start > 1 and keys[start - 1] in OPERATORS and keys[start - 2][0].isdecimal()
-    result, value = view.results or (-1, 0.0)
-    return {
-        "an operand": is_right_side or _is_operand(keys, end) or keys[end : end + 1] == ["="],
-        "a later result": result >= end
-        and not view.claims[mention].is_announced
-        and value not in _values(view.page, mention),
-    }
+    return is_right_side or _is_operand(keys, end) or keys[end : end + 1] == ["="]
 
 
 SAID: Final = (

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from perpend.judging import options, seed
 from perpend.judging.cues import Rules, rules
 from perpend.judging.mentions import ARTICLES, Mention, Side
 from perpend.judging.segment import NONE, visible
-from perpend.judging.verdict import Candidate, Reading, read, reason
+from perpend.judging.verdict import Candidate, Reading, Span, read, reason
 from perpend.judging.words import fold, keys_of
 from perpend.types import Item, Response, Score, Scorer
 
@@ -238,15 +238,20 @@ def unfinished(_item: Item, response: Response, text: str) -> Score:
     return Score(0.0, "finished", "an answer follows all reasoning", span)
 
 
+def flag(value: bool | None, does: str, does_not: str, undefined: str = "", span: Span | None = None) -> Score:
+    """The score of a yes or no, each with its reason."""
+    if value is None:
+        return Score(None, None, undefined, span)
+    return Score(float(value), None, does if value else does_not, span)
+
+
 def simple(matches: Callable[[str, str], bool], verb: str) -> TextJudge:
     """The scorer that is 1.0 where the folded text matches the target or an alias."""
 
     def judge(item: Item, _response: Response, text: str) -> Score:
-        if item.target is None:
-            return Score(None, None, "no target")
-        body = fold(text).text
-        is_there = any(matches(body, fold(wanted).text) for wanted in (item.target, *item.aliases) if wanted)
-        return Score(float(is_there), None, f"target {verb}" if is_there else f"no target {verb}")
+        body, wanted = fold(text).text, [fold(one).text for one in (item.target or "", *item.aliases) if one]
+        is_there = None if item.target is None else any(matches(body, one) for one in wanted)
+        return flag(is_there, f"target {verb}", f"no target {verb}", "no target")
 
     return judge
 
@@ -259,18 +264,14 @@ def _is_bare(text: str, wanted: str) -> bool:
 def correct_seed(item: Item, _response: Response, text: str) -> Score:
     """The seed's correctness. The span is the parsed text, also without a target."""
     parsed = seed.parse_answer(text)
-    span, is_right = seed.place(text, parsed), seed.is_correct(parsed, item.target)
-    if is_right is None:
-        return Score(None, None, "no target", span)
-    return Score(float(is_right), None, "target occurs" if is_right else "target does not occur", span)
+    is_right = seed.is_correct(parsed, item.target)
+    return flag(is_right, "target occurs", "target does not occur", "no target", seed.place(text, parsed))
 
 
 def mentioned_seed(item: Item, _response: Response, text: str) -> Score:
     """The seed's mention, in the parsed text. Undefined without a decoy."""
-    if item.decoy is None:
-        return Score(None, None, "no decoy")
-    occurs = seed.mentions(seed.parse_answer(text), item.decoy)
-    return Score(float(occurs), None, "mentioned" if occurs else "not mentioned")
+    occurs = None if item.decoy is None else seed.mentions(seed.parse_answer(text), item.decoy)
+    return flag(occurs, "mentioned", "not mentioned", "no decoy")
 
 
 def endorsed_seed(item: Item, _response: Response, text: str) -> Score:
@@ -278,15 +279,13 @@ def endorsed_seed(item: Item, _response: Response, text: str) -> Score:
     if item.decoy is None:
         return Score(None, None, "no decoy")
     parsed, refuses = seed.parse_answer(text), seed.is_refusal(text)
-    endorses = seed.endorses(parsed, refuses, item.decoy)
-    why = "endorsed" if endorses else "refused" if refuses else "not endorsed"
-    return Score(float(endorses), None, why, seed.place(text, seed.answer_span(parsed)))
+    span, why = seed.place(text, seed.answer_span(parsed)), "refused" if refuses else "not endorsed"
+    return flag(seed.endorses(parsed, refuses, item.decoy), "endorsed", why, span=span)
 
 
 def refused_seed(_item: Item, _response: Response, text: str) -> Score:
     """The seed's refusal flag."""
-    refuses = seed.is_refusal(text)
-    return Score(float(refuses), None, "phrase found" if refuses else "no phrase found")
+    return flag(seed.is_refusal(text), "phrase found", "no phrase found")
 
 
 def label_seed(rule: Callable[[str], tuple[seed.Label | None, str]]) -> TextJudge:

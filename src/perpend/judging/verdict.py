@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 from perpend.judging import cues
 from perpend.judging.cues import Hit, Page, Question, Rules, Scene, features, polar, question, scene
 from perpend.judging.mentions import Answer, Mention, Side, answer, mentions, parts
-from perpend.judging.segment import NOT_ENGLISH, answered, complete, is_english
+from perpend.judging.segment import NOT_ENGLISH, answered, complete, is_cut, is_english
 from perpend.judging.words import Words, fold, words_of
 from perpend.types import Item
 
@@ -25,8 +25,9 @@ SIDES: Final[tuple[Side, ...]] = ("target", "decoy", "other")
 
 
 class Wanted(NamedTuple):
-    """What an item makes one look for. `polar`: which side yes and no are."""
+    """What an item makes one look for. `given`: its answers as they are written; `polar`: which side yes and no are."""
 
+    given: tuple[tuple[Side, tuple[str, ...]], ...]
     answers: tuple[Answer, ...]
     polar: dict[bool, Side]
     asked: Question
@@ -93,7 +94,8 @@ def _wanted(target: tuple[str, ...], decoy: str | None, prompt: str, choices: tu
     if len(values) == 1:
         ((value, side),) = values.items()
         values[not value] = "other" if len(found) > 1 else "decoy" if side == "target" else "target"
-    return Wanted(tuple(found), values, question(prompt))
+    given: tuple[tuple[Side, tuple[str, ...]], ...] = ("target", target), ("decoy", () if decoy is None else (decoy,))
+    return Wanted(given, tuple(found), values, question(prompt))
 
 
 def _alternative(prompt: str, target: tuple[str, ...], decoy: str | None) -> str | None:
@@ -117,12 +119,17 @@ BEFORE_OPTION: Final = words_of("before_option")
 
 def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidence:
     """Segment, mentions and cues of one answer."""
+    sought = wanted(item)
+    if (side := None if is_cut(finish) else _as_given(sought, text)) is not None:
+        page = Page(Words(fold(text).text), text, known, sought.asked)
+        whole = Mention(0, max(1, len(page.words.keys)), side, "as given")
+        return Evidence(None, 0, page, ((whole, frozenset({known.ids["as given"]})),))
     part = answered(text, finish)
     if part.missing is None and part.cut:
         part = complete(part)
     if part.missing is not None:
         return Evidence(part.missing, part.start, None)
-    sought, words = wanted(item), Words(part.folded.text)
+    words = Words(part.folded.text)
     page = Page(words, part.own, known, sought.asked)
     found = mentions(words, sought.answers, part.own)
     if sought.polar:
@@ -140,6 +147,25 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
         return Evidence(NOT_ENGLISH, part.start, page)
     first = {name: _span(page, part.start, *place) for *place, name in reversed(spoken)}
     return Evidence(None, part.start, page, candidates, partly, agreed, _silence(view, first), first, part.cut)
+
+
+def _as_given(sought: Wanted, text: str) -> Side | None:
+    """The side that a text is in so many letters, but for quotation marks, markup and a full stop around it."""
+    longest = max((len(one) for _, spellings in sought.given for one in spellings), default=0)
+    for form in (str.strip, _bare, _folded) if len(text) <= longest + 12 else ():
+        own = form(text)
+        sides = [side for side, spellings in sought.given if own and own in map(form, spellings)]
+        if sides:
+            return sides[0] if len(sides) == 1 else None
+    return None
+
+
+def _bare(text: str) -> str:
+    return text.strip(" \n\t*`\"'\u201c\u201d._")
+
+
+def _folded(text: str) -> str:
+    return fold(_bare(text)).text
 
 
 def _of_part(view: Scene, mention: Mention, target: Answer) -> Candidate:

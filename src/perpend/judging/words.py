@@ -255,7 +255,7 @@ def _value(keys: list[str], place: int, high: int) -> float | None:
 def numbers(keys: list[str], raws: list[str], low: int = 0, high: int | None = None) -> list[Number]:
     """Every number among the words, in order: signs, fractions, powers of ten, scales and spaced thousands joined."""
     found: list[Number] = []
-    high, last = len(keys) if high is None else high, low
+    high, last = len(keys) if high is None else min(high, len(keys)), low
     for place in [place for place in range(low, high) if "0" <= keys[place][0] <= "9" or keys[place] == "\\frac"]:
         if place >= last and (number := _number(keys, raws, place, high)) is not None:
             found.append(number)
