@@ -143,7 +143,7 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
     agreed: tuple[Candidate, ...] = ()
     if item.decoy is not None and "decoy" not in given:
         agreed = tuple(_of_agreement(view, hit) for hit in [hit for hit in spoken if hit[2] == "agree"][:8])
-    if not candidates and not partly and not agreed and not is_english(part.folded.text, part.own):
+    if not candidates and not partly and not agreed and not is_english(part.folded.text):
         return Evidence(NOT_ENGLISH, part.start, page)
     first = {name: _span(page, part.start, *place) for *place, name in reversed(spoken)}
     return Evidence(None, part.start, page, candidates, partly, agreed, _silence(view, first), first, part.cut)
