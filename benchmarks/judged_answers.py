@@ -22,11 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.judging.cues import RULES, Rules, rules
-from perpend.judging.fit import OUTCOMES, Array, CandidateTable, chances, design, fitted, written
+from perpend.judging.fit import OUTCOMES, Array, CandidateTable, chances, design, fitted
 from perpend.judging.mentions import content_of
 from perpend.judging.scorers import LABELS, SCORERS
 from perpend.judging.verdict import Evidence, evidence
 from perpend.judging.words import fold
+from perpend.spec.own_rules import written
 from perpend.types import Item, Response
 
 ALL: Final = frozenset(OUTCOMES)

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from perpend.errors import SpecError
 from perpend.judging.cues import RULES, rules
-from perpend.judging.fit import design, fitted, written
+from perpend.judging.fit import design, fitted
 from perpend.judging.scorers import SCORERS, scorers
 from perpend.judging.verdict import evidence, read
-from perpend.spec.own_rules import rule_file_scorers
+from perpend.spec.own_rules import rule_file_scorers, written
 from perpend.types import Item, Response
 
 HERE = Path(__file__).resolve().parent

@@ -16,7 +16,7 @@ from importlib.resources import files
 from itertools import product
 from typing import Final, NamedTuple, TypeAlias
 
-from perpend.judging.mentions import ARTICLES, EMPTY_WORDS, POLAR, ROOT, Mention, Side
+from perpend.judging.mentions import ARTICLES, POLAR, ROOT, Mention, Side, is_informative
 from perpend.judging.words import UNITS, Number, Words, fold, keys_of, listed, numbers, words_of
 
 ZONES: Final = {
@@ -279,11 +279,6 @@ def question(prompt: str) -> Question:
     )
 
 
-def is_informative(key: str) -> bool:
-    """Whether a word says what a text is about."""
-    return key not in EMPTY_WORDS and (len(key) > 2 or key.isdecimal())
-
-
 SLOT: Final = re.compile(
     r"^[ *_#>$(\[-]{0,8}(?:(?:so|thus|therefore|hence),? )?(?:(?:my|the) )?(?:final |correct |short )?"
     r"(?:answer|verdict)[ *_]{0,4}(?:is)?[ *_]{0,4}[:=][ *_]{0,4}\n?|^[ *_]{0,4}a ?: ?|####|boxed\{",
@@ -338,8 +333,8 @@ def scene(page: Page, found: list[Mention]) -> Scene:
     claims = {one: _claim(page, one) for one in found}
     if filled is not None and filled[1] - filled[0] <= SHORT_SLOT and numbers(keys, page.words.raws, *filled):
         found = [one for one in found if one.start >= filled[0] or not one.kind.startswith("number")]
-    elif keys.count("=") > 1 and any(one.kind.startswith("number") for one in found):
-        result = _result(page)  # of a calculation in steps, the last is the answer
+    elif any(one.kind.startswith("number") for one in found):
+        result = _result(page) if keys.count("=") > 1 else None  # of a calculation in steps, the last is the answer
         found = [one for one in found if claims[one].is_announced or not _is_step(page, one, result)]
     return Scene(page, found, claims, filled)
 
@@ -359,11 +354,15 @@ def _claim(page: Page, mention: Mention) -> Claim:
 
 
 def _is_step(page: Page, mention: Mention, result: Number | None) -> bool:
-    """Whether a number comes before the result of a calculation and is another."""
-    if result is None or not mention.kind.startswith("number") or mention.end > result.start:
+    """Whether a number is of a check, or comes before the result of a calculation and is another."""
+    if not mention.kind.startswith("number"):
         return False
-    near = numbers(page.words.keys, page.words.raws, max(0, mention.start - 1), mention.end + 3)
-    return all(one.value != result.value for one in near if one.start < mention.end and mention.start < one.end)
+    keys, low = page.words.keys, page.starts[page.sentence(mention.start)]
+    if not CHECKS.isdisjoint(keys[low : min(low + 4, mention.start)]):
+        return True
+    near = numbers(keys, page.words.raws, max(0, mention.start - 1), mention.end + 3)
+    own = [one.value for one in near if one.start < mention.end and mention.start < one.end]
+    return result is not None and mention.end <= result.start and result.value not in own
 
 
 CHECKS: Final = words_of("checks")

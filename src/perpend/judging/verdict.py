@@ -122,7 +122,8 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
     sought = wanted(item)
     if (side := None if is_cut(finish) else _as_given(sought, text)) is not None:
         page = Page(Words(fold(text).text), text, known, sought.asked)
-        whole = Mention(0, max(1, len(page.words.keys)), side, "as given")
+        size = len(page.words.keys) - (page.words.keys[-1:] == ["."])
+        whole = Mention(0, max(1, size), side, "as given")
         return Evidence(None, 0, page, ((whole, frozenset({known.ids["as given"]})),))
     part = answered(text, finish)
     if part.missing is None and part.cut:

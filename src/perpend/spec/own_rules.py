@@ -1,6 +1,6 @@
 """Rule files of an author's own: 'endorsed@mine.toml' is the scorer `endorsed` by the words and weights of mine.toml.
 
-A rule file is data. It is read within limits, and nothing in it is run.
+A rule file is data. It is checked here, read within limits, and nothing in it is run.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from perpend.canon import read_bytes
 from perpend.errors import PerpendError, SpecError, did_you_mean
-from perpend.judging.cues import RULES, rules
+from perpend.judging.cues import RULES, Rules, rules
 from perpend.judging.scorers import scorers
 from perpend.toml import parse_toml
 from perpend.types import Scorer
@@ -134,6 +134,30 @@ def _check_phrases(given: Mapping[str, Any]) -> None:
     key, most = begin.most_common(1)[0]
     if most > MOST_PHRASES:
         raise SpecError(f"cues: too many phrases begin with {key!r:.60}: {most}; at most {MOST_PHRASES} may")
+
+
+_HEAD = re.compile(r"\[(?:cues\.)?(\w+)\]")
+_WEIGHT = re.compile(r'("?([a-z][a-z ]*[a-z])"? = )-?[\d.]+')
+_FACT = re.compile(r'("([^"]+)" = \["\w+", [\d.]+, )-?[\d.]+')
+
+
+def written(text: str, known: Rules, weights: Iterable[float], thresholds: Mapping[str, float]) -> str:
+    """A rule file with other weights and thresholds, all else as it is."""
+    found = {name: f"{round(value, 2) + 0.0:.2f}" for name, value in zip(known.names, weights, strict=True)}
+    found |= {f"thresholds {name}": f"{value}" for name, value in {**known.thresholds, **thresholds}.items()}
+    lines, section = [], ""
+    for line in text.split("\n"):
+        head = _HEAD.match(line)
+        section = head[1] if head else section
+        if line.startswith("weights = ") or section == "thresholds":
+            lines.append(_filled(_WEIGHT, line, f"{section} ", found))
+        else:
+            lines.append(_filled(_FACT, line, "silence: " if section == "silence" else "", found))
+    return "\n".join(lines)
+
+
+def _filled(pattern: re.Pattern[str], line: str, section: str, found: Mapping[str, str]) -> str:
+    return pattern.sub(lambda one: one[1] + found[section + one[2]], line)
 
 
 def _kind(value: object) -> str:
