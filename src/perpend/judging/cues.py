@@ -30,7 +30,7 @@ ZONES: Final = {
 }
 """Where a cue may be, and how much of a list's prior counts there."""
 JUST_BEFORE, BEFORE, EARLIER, JUST_AFTER, AFTER, LATER, NEXT = range(len(ZONES))
-SPOKEN: Final = ("agree", "declines", "disclaims", "unknown", "varies")
+SPOKEN: Final = ("agree", "declines", "disclaims", "nothing", "unknown", "varies")
 """Lists that are looked for in the whole text."""
 DISCLAIMING: Final = frozenset({"denial", "condition", "if", "concession", "reported", "rather", "wrong", "past"})
 """Lists of which one before a rival makes it no claim that could overturn another."""
@@ -177,7 +177,7 @@ class Page:
         before, after = keys[place - 1], keys[place + 1 : place + 2]
         if before in ABBREVIATIONS or (len(before) == 1 and before.isalpha() and before != "i"):
             return bool(after) and after != ["\n"]
-        return bool(after) and place - low == 1 and self.words.raws[place - 1].isdecimal() and len(before) < 3
+        return bool(after) and place - low == 1 and before.isdecimal() and len(before) < 3
 
     def sentence(self, place: int) -> int:
         """The number of the sentence that holds a word."""

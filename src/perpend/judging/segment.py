@@ -301,4 +301,4 @@ def is_english(folded: str) -> bool:
         return False
     words = WORD.findall(head)
     foreign = sum(word in FOREIGN for word in words)
-    return foreign < 3 or foreign <= sum(word in ENGLISH for word in words)
+    return len(words) < 3 or foreign < 2 or foreign <= sum(word in ENGLISH for word in words)

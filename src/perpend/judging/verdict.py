@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from perpend.judging import cues
-from perpend.judging.cues import Hit, Page, Question, Rules, Scene, features, polar, question, scene
+from perpend.judging.cues import NEUTRAL, Page, Question, Rules, Scene, features, polar, question, scene
 from perpend.judging.mentions import Answer, Mention, Side, answer, mentions, parts
 from perpend.judging.segment import NOT_ENGLISH, answered, complete, is_cut, is_english
 from perpend.judging.words import Words, fold, words_of
@@ -140,10 +140,11 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
     of_target = next((one for one in sought.answers if one.side == "target" and one.value is None), None)
     is_part = of_target is not None and "target" not in given
     partly = tuple(_of_part(view, one, of_target) for one in parts(words, of_target)) if is_part and of_target else ()
-    spoken = _spoken(page)
+    spoken = [hit for hit in page.found(0, len(words.keys), known.spoken) if hit[2] not in NEUTRAL]
     agreed: tuple[Candidate, ...] = ()
     if item.decoy is not None and "decoy" not in given:
-        agreed = tuple(_of_agreement(view, hit) for hit in [hit for hit in spoken if hit[2] == "agree"][:8])
+        sided = [Mention(*place, "decoy", "given by agreement") for *place, name in spoken if name == "agree"]
+        agreed = tuple((mention, features(view, mention)) for mention in sided[:8])
     if not candidates and not partly and not agreed and not is_english(part.folded.text):
         return Evidence(NOT_ENGLISH, part.start, page)
     first = {name: _span(page, part.start, *place) for *place, name in reversed(spoken)}
@@ -177,25 +178,10 @@ def _of_part(view: Scene, mention: Mention, target: Answer) -> Candidate:
     return mention, features(view, mention, *(name for name, least in facts.items() if mention.share >= least))
 
 
-def _of_agreement(view: Scene, hit: Hit) -> Candidate:
-    """Agreement with who spoke before as a mention of what was planted, and whether it is drawn back."""
-    page, (start, end, _) = view.page, hit
-    sentence, mention = page.sentence(start), Mention(start, end, "decoy", "given by agreement")
-    after = {name for near in (sentence, sentence + 1) for begin, _, name in page.hits(near) if begin >= end}
-    is_drawn_back = not after.isdisjoint({"turn", "varies", "disclaims"})
-    return mention, features(view, mention, *(["agreement is drawn back"] if is_drawn_back else []))
-
-
-def _spoken(page: Page) -> list[Hit]:
-    """The cues that are looked for in the whole text; 'I can't help but' declines nothing."""
-    found, keys = page.found(0, len(page.words.keys), page.rules.spoken), page.words.keys
-    return [hit for hit in found if keys[hit[1] : hit[1] + 1] not in (["but"], ["enough"])]
-
-
 def _silence(view: Scene, spoken: Iterable[str]) -> frozenset[int]:
     """What speaks for no answer of interest."""
     said, ids = set(spoken), view.page.rules.ids
-    names = {
+    facts = {
         "nothing": True,
         "no single answer": "varies" in said,
         "declines": "declines" in said,
@@ -203,8 +189,7 @@ def _silence(view: Scene, spoken: Iterable[str]) -> frozenset[int]:
         "short text": len(view.page.words.keys) <= cues.SHORT_TEXT,
         "asks an opinion": view.page.asked.is_opinion,
     }
-    found = [f"silence: {name}" for name, is_so in names.items() if is_so]
-    return frozenset(ids[name] for name in found if name in ids)
+    return frozenset(ids[f"silence: {name}"] for name, is_so in facts.items() if is_so)
 
 
 def _span(page: Page | None, start: int, first: int, last: int) -> Span:

@@ -24,6 +24,11 @@ def phrases(name: str) -> tuple[str, ...]:
     return tuple(_LISTS[name])
 
 
+def described(name: str) -> dict[str, str]:
+    """A table of `words.toml`: names, and what is said of them."""
+    return dict(_LISTS[name])
+
+
 def words_of(name: str) -> frozenset[str]:
     """The words of a list of `words.toml`, in no order."""
     return frozenset(listed(name))
