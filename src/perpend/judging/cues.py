@@ -17,7 +17,7 @@ from itertools import product
 from typing import Final, NamedTuple, TypeAlias
 
 from perpend.judging.mentions import ARTICLES, POLAR, ROOT, Mention, Side, is_informative
-from perpend.judging.words import UNITS, Number, Words, fold, keys_of, listed, numbers, words_of
+from perpend.judging.words import Number, Words, fold, keys_of, listed, numbers, words_of
 
 ZONES: Final = {
     "just before": 0.6,
@@ -138,11 +138,8 @@ def _ends(keys: list[str], place: int, high: int, rest: tuple[frozenset[str] | G
 
 
 ABBREVIATIONS: Final = words_of("abbreviations")
-BREAKS: Final = frozenset({";", "\u2014", "but", "because", "while", "so", "although", "though", "whereas", "however"})
-"""What ends a clause, besides a comma before a new subject and brackets."""
-YIELDING: Final = words_of("yielding")
-"""What opens a clause that the next comma ends."""
-SUBJECTS: Final = words_of("subjects")
+BREAKS: Final = words_of("breaks")
+"""What ends a clause."""
 STOPS: Final = frozenset(".!?\n\u2026")
 LONGEST: Final = 400
 """So many words of a sentence are looked at."""
@@ -227,18 +224,8 @@ class Page:
         known = self._breaks.get(sentence)
         if known is None:
             keys, (low, high) = self.words.keys, self.bounds(sentence)
-            known = self._breaks[sentence] = []
-            gives_way = keys[low] == "not" or not YIELDING.isdisjoint(keys[low : low + 2])
-            for place in range(low + 1, high):
-                key = keys[place]
-                if key == ":":
-                    known.append(place + 1)
-                elif key in BREAKS or key in "()":
-                    known.append(place)
-                    gives_way = key in YIELDING
-                elif key == "," and place + 1 < high and (gives_way or keys[place + 1] in SUBJECTS):
-                    known.append(place + 1)
-                    gives_way = False
+            marks = [place for place in range(low + 1, high) if keys[place] in BREAKS]
+            known = self._breaks[sentence] = [place + (keys[place] in {",", ":"}) for place in marks]
         return known
 
     def clause(self, start: int, end: int, sentence: int) -> tuple[int, int]:
@@ -400,21 +387,19 @@ def features(view: Scene, mention: Mention, *more: str) -> frozenset[int]:
     return frozenset([*_zones(view.page, mention), *(ids[name] for name in names if name in ids)])
 
 
-LEADS: Final = (
-    frozenset({",", ":", "=", "(", "$", "#", "definitely", "indeed", "really", "simply", "also", "actually"}) | ARTICLES
-)
-TAILS: Final = frozenset({",", ")", ":", "$"}) | words_of("auxiliaries") | ARTICLES
+SKIPPED: Final = words_of("skipped") | ARTICLES
+"""What may stand between a mention and what is just before or after it."""
 
 
 def _zones(page: Page, mention: Mention) -> set[int]:
     """The features of the cues around a mention."""
     sentence = page.sentence(mention.start)
-    start, end, zones, keys = mention.start, mention.end, page.rules.zones, page.words.keys
-    (low, high), (first, last) = page.bounds(sentence), page.clause(start, end, sentence)
-    left, right = start, end
-    while left > low and keys[left - 1] in LEADS:
+    start, end, zones = mention.start, mention.end, page.rules.zones
+    first, last = page.clause(start, end, sentence)
+    left, right, keys = start, end, page.words.keys
+    while left > first and keys[left - 1] in SKIPPED:
         left -= 1
-    while right < high and keys[right] in TAILS:
+    while right < last and keys[right] in SKIPPED:
         right += 1
     found: set[int] = set()
     for begin, stop, name in page.hits(sentence):
@@ -423,7 +408,7 @@ def _zones(page: Page, mention: Mention) -> set[int]:
             continue
         if stop <= start:
             found.add(at[BEFORE if stop >= first else EARLIER])
-            found.add(at[JUST_BEFORE] if stop >= max(left, first) else -1)
+            found.add(at[JUST_BEFORE] if stop >= left else -1)
         elif begin >= end:
             found.add(at[AFTER if begin < last else LATER])
             found.add(at[JUST_AFTER] if begin <= right and begin < last else -1)
@@ -451,13 +436,10 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     sentence, count = page.sentence(start), len(page.starts)
     low, high = page.starts[sentence], page.ends[sentence]
     is_number = mention.kind.startswith("number")
-    while is_number and end < high and keys[end] in UNITS:
-        end += 1
     first, _ = page.clause(start, end, sentence)
     before = [(stop, name) for _, stop, name in page.hits(sentence) if stop <= start]
     after = [(begin, name) for begin, _, name in page.hits(sentence) if begin >= end]
-    is_quoted = keys[first - 1] == ":"
-    ahead, behind = {name for stop, name in before if is_quoted or first <= stop}, {name for _, name in after}
+    ahead, behind = {name for stop, name in before if first <= stop}, {name for _, name in after}
     is_told = not PERSONS.isdisjoint(ahead) and not TELLING.isdisjoint(ahead)
     is_told |= not PERSONS.isdisjoint(behind) and "reported" in behind
     is_joined = any(name in JOINS and keys[begin] in {"i", "we"} for begin, name in after)
@@ -529,7 +511,7 @@ def _content(page: Page, start: int, end: int, sentence: int) -> dict[str, bool]
     said = {name for begin, _, name in page.hits(sentence) if first <= begin < last}
     clause = [place for place in range(first, min(last, first + 60)) if not start <= place < end]
     shared = {key for place in clause if (key := keys[place][:ROOT]) in roots}
-    own = [keys[place] for place in clause if place not in cued and _is_own(page, place)]
+    own = [key for place in clause if place not in cued and is_informative(key := keys[place]) and key.isalpha()]
     is_alone = shared.issuperset(key[:ROOT] for key in own)
     much = next(name for least, name in SHARES if len(shared) >= least * len(roots) and (shared or not least))
     return {
@@ -537,13 +519,6 @@ def _content(page: Page, start: int, end: int, sentence: int) -> dict[str, bool]
         "speaks of something else": not shared and not is_alone and SAYING.isdisjoint(said),
         "all of its clause": _is_around(keys, first, start) and _is_tail(keys, end, last),
     }
-
-
-def _is_own(page: Page, place: int) -> bool:
-    """Whether a word says something, and is no name."""
-    key, words, original = page.words.keys[place], page.words, page.original
-    is_name = len(original) == len(words.text) and original[words.places[place][0]].isupper()
-    return is_informative(key) and key[0].isalpha() and not is_name
 
 
 SAYING: Final = frozenset({"copula", "own", "answer", "agree", "right", "turn"})
@@ -566,7 +541,6 @@ TURNS_ROUND: Final = words_of("turns_round")
 AFTER_NO: Final = words_of("after_no") | {"\n"}
 DENY: Final = words_of("deny")
 AUXILIARIES: Final = words_of("auxiliaries")
-COPULAS: Final = words_of("copulas")
 PRONOUNS: Final = frozenset({"it", "they", "he", "she", "that", "this", "there", "you", "we"})
 
 
@@ -601,50 +575,32 @@ def _spoken(page: Page, sides: dict[bool, Side], place: int) -> Iterator[Mention
     is_other = (key == "no" and after not in AFTER_NO) or (key in JUDGING and after not in STOPS and after != ",")
     if value is None or is_other:
         return
-    turns = []
-    if key not in {"no", "yes"}:
-        first, last = page.clause(place, place + 1, sentence)
-        ends = last if after in COPULAS else place
-        turns = [
-            at for at in range(max(first, place - 7), min(ends, place + 7)) if at != place and keys[at] in TURNS_ROUND
-        ]
-        turns = [at for at in turns if keys[at : at + 2] != ["no", ","]]
+    first, last = page.clause(place, place + 1, sentence)
+    turns = [] if key in {"no", "yes"} else [at for at in range(first, last) if keys[at] in TURNS_ROUND and at != place]
     side = sides.get(value == (len(turns) % 2 == 0), "other")
     yield Mention(min([place, *turns]), max([place, *turns]) + 1, side, "yes or no, denied" if turns else "yes or no")
 
 
 def _restated(page: Page, sides: dict[bool, Side], sentence: int) -> Iterator[Mention]:
-    """A sentence that repeats what was asked, and nothing else: the number of denials in it decides.
-
-    A pronoun may stand for the subject, and an auxiliary for the rest: 'it does not'.
-    """
+    """A sentence that repeats what was asked, and nothing else: the number of denials in it decides."""
     (low, high), keys, asked = page.bounds(sentence), page.words.keys, page.asked
     high = next((place for place in range(low + 1, high) if keys[place] in REASONS), high)
-    if keys[low] in YIELDING and high < page.ends[sentence] and keys[high] == "but":
-        low, high = high + 1, page.ends[sentence]
     denials = [place for place in range(low, high) if keys[place] in DENY and keys[place : place + 2] != ["no", ","]]
-    is_pronoun = not PRONOUNS.isdisjoint(keys[low : low + 3])
     roots = [root for root in asked.roots if root not in INSTRUCTED]
     places = [place for place in range(low, high) if keys[place][:ROOT] in roots]
-    shared = list(dict.fromkeys(keys[place][:ROOT] for place in places))
-    if is_pronoun and high - low < 5 and keys[high - 1] in AUXILIARIES | {"not"} and keys[low] != "that":
-        if AUXILIARIES & asked.keys.intersection(keys[low:high]):
-            yield Mention(low, high, sides[(not denials) != asked.is_denied], "said in other words")
-        return
-    is_ordered = shared == [root for root in roots if root in shared]
-    if not is_ordered or not shared or 2 * len(shared) < len(roots) - (is_pronoun and shared[-1] == roots[-1]):
+    shared, is_pronoun = {keys[place][:ROOT] for place in places}, not PRONOUNS.isdisjoint(keys[low : low + 3])
+    if is_pronoun and high - low < 5 and keys[high - 1] in asked.keys & AUXILIARIES | {"not"}:  # 'it does not'
+        yield Mention(low, high, sides[(not denials) != asked.is_denied], "said in other words")
+    if not shared or 2 * len(shared) < len(roots) - is_pronoun:
         return
     cued = {place for begin, stop, _ in page.hits(sentence) for place in range(begin, stop)} | set(places)
-    own = [
-        place for place in range(low, min(high, places[-1] + 4)) if place not in cued and is_informative(keys[place])
-    ]
-    is_other = not OTHER_TIMES.isdisjoint({*keys[low : places[-1]]} - asked.keys)
-    is_less = len(shared) < len(roots) - is_pronoun and not denials
-    if is_other or any(place > places[0] or is_less for place in own if place < places[-1] or is_less):
+    if any(place not in cued and is_informative(keys[place]) for place in range(places[0], places[-1])):
         return
-    value = len([place for place in denials if place <= places[-1] + 6]) % 2 == asked.is_denied
+    if not OTHER_TIMES.isdisjoint({*keys[low : places[-1]]} - asked.keys):
+        return
     kind = "said in other words" if len(shared) == len(roots) else "said in part"
-    yield Mention(min([*places, *denials]), max([*places, *denials]) + 1, sides[value], kind)
+    side = sides[len(denials) % 2 == asked.is_denied]
+    yield Mention(min([*places, *denials]), max([*places, *denials]) + 1, side, kind)
 
 
 INSTRUCTED: Final = frozenset({"true", "false", "yes", "answe", "respo", "state"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -150,7 +151,7 @@ def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spellin
             return [*found, Spelling((), "number", (value, unit))]
         if len(rest) == 1 and end < len(keys) and value < 2100 and value == int(value) and not keys[0].isalpha():
             return [*found, Spelling(content, "whole"), Spelling((), "number without its unit", (value, rest[0]))]
-    found.append(Spelling(content, "whole", None, "", _is_cased(text, content)))
+    found.append(Spelling(content, "whole", None, folded, _is_cased(text, content)))
     also = [tuple(name.split()) for name in SAME_NAMES.get(" ".join(content), ())]
     found += [Spelling(name, "whole", None, "", name == ("us",)) for name in also]
     found += [Spelling(date, "whole") for date in _dates(content)]
@@ -213,6 +214,8 @@ def mentions(words: Words, answers: tuple[Answer, ...], original: str) -> list[M
         for spelling in which.spellings if not own else ():
             if spelling.kind == "whole" and len(spelling.keys) > 1:
                 own += _any_order(keys, spelling.keys, which.side)
+            if not own and len(spelling.text) > 3 and spelling.text in words.text:
+                own += _run_together(words, spelling.text, which.side, original)
         found += own if len(own) <= 2 * PER_END else own[:PER_END] + own[-PER_END:]
     return _outermost(found)
 
@@ -265,6 +268,17 @@ def _in_order(keys: list[str], places: list[int], spelling: Spelling, side: Side
     return found
 
 
+def _run_together(words: Words, wanted: str, side: Side, original: str) -> list[Mention]:
+    """Where a name is written together with the word before it ('isSydney') or with the number of a footnote."""
+    text, low = words.text, words.text.find(wanted)
+    high = low + len(wanted)
+    is_begun = not text[max(0, low - 1) : low].isalnum() or (len(original) == len(text) and original[low].isupper())
+    if not is_begun or text[high : high + 1].isalpha() or text[high : high + 3].isdecimal():
+        return []
+    first, last = (bisect_right(words.places, (place, len(text))) for place in (low, high - 1))
+    return [Mention(max(first - 1, 0), max(last, 1), side, "run together")]
+
+
 def _any_order(keys: list[str], wanted: tuple[str, ...], side: Side) -> list[Mention]:
     """The shortest stretches that hold all of the words, hardly longer than they are; none of a formula."""
     missing, need = {*wanted, *[f"{key}th" for key in wanted if key.isdecimal()]}, len(wanted)
@@ -311,7 +325,7 @@ def parts(words: Words, target: Answer) -> list[Mention]:
     found: set[Mention] = set()
     for letters in target.letters if all(spelling.kind != "number" for spelling in target.spellings) else ():
         roots = {key[:ROOT]: size for key, size in letters}
-        hits = [(at, root) for at, key in enumerate(words.keys) if (root := key[:ROOT]) in roots and (len(key) > 2 or key.isdecimal())]
+        hits = [(at, root) for at, key in enumerate(words.keys) if (root := key[:ROOT]) in roots]
         for start, end, share in _gathered(hits, roots, WINDOW):
             if share >= 1 / 3:
                 found.add(Mention(start, end, "target", "part", share))

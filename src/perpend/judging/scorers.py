@@ -26,40 +26,24 @@ NEAR: Final = 0.15
 PART: Final = "part"
 """What `uncertain` answers where the target's verdict rests on a part of it."""
 SHORT: Final = 160
-"""Readings of texts up to so long are kept: a run has many answers alike."""
-KEPT: Final = 1 << 14
+"""Readings of texts up to so long are kept."""
 
 
 class AnswerReader:
-    """Reads answers by one rule set. The scorers of a response ask one after the other, and it is read once.
-
-    What is known of the last is one tuple: another thread never sees half of it.
-    """
-
-    __slots__ = ("_last", "_rules", "_short")
+    """Reads answers by one rule set. The scorers of a response ask one after the other, and it is read once; readings
+    of short texts are kept, as a run has many alike."""
 
     def __init__(self, known: Rules | None) -> None:
         self._rules = known
-        self._last: tuple[Item | None, Response | None, Reading | None] = None, None, None
-        self._short: dict[tuple[object, ...], Reading] = {}
+        self._long = lru_cache(maxsize=1)(self._read)
+        self._short = lru_cache(maxsize=1 << 14)(self._read)
 
     def read(self, item: Item, response: Response, text: str) -> Reading:
-        last_item, last_response, last = self._last
-        if last_response is response and last_item is item and last is not None:
-            return last
-        known = self._rules or rules()
-        if len(text) > SHORT:
-            new = settled(read(item, text, response.finish, known))
-            self._last = item, response, new
-            return new
-        key = (text, response.finish, item.prompt, item.target, item.decoy, item.aliases, item.choices)
-        kept = self._short.get(key)
-        if kept is None:
-            kept = settled(read(item, text, response.finish, known))
-            if len(self._short) >= KEPT:
-                self._short.clear()
-            self._short[key] = kept
-        return kept
+        kept = self._short if len(text) <= SHORT else self._long
+        return kept(text, response.finish, item.prompt, item.target, item.choices, item.decoy, item.aliases)
+
+    def _read(self, text: str, finish: str | None, *asked: Any) -> Reading:
+        return settled(read(Item("", *asked), text, finish, self._rules or rules()))
 
 
 def answered(judge: TextJudge) -> Judge:
@@ -78,14 +62,12 @@ def of_reading(reader: AnswerReader, judge: ReadingJudge, needs: Side | None) ->
     answer."""
 
     def scored(item: Item, response: Response) -> Score:
-        if needs is not None and (item.target if needs == "target" else item.decoy) is None:
+        if needs is not None and getattr(item, needs) is None:
             return Score(None, None, f"no {needs}")
-        return read_and_judged(item, response)
-
-    @answered
-    def read_and_judged(item: Item, response: Response, text: str) -> Score:
-        reading = reader.read(item, response, text)
-        return judge(item, text, reading) if reading.missing is None else Score(None, None, reading.missing)
+        if response.text is None:
+            return Score(None, None, f"error: {response.error}")
+        reading = reader.read(item, response, response.text)
+        return judge(item, response.text, reading) if reading.missing is None else Score(None, None, reading.missing)
 
     return scored
 
@@ -95,10 +77,10 @@ def chance_of(reading: Reading, side: Side) -> tuple[float, float, Candidate | N
 
     A part of the target, and agreement with who planted the decoy, count where the side is not given whole.
     """
-    limits, exceptions = reading.rules.thresholds, {"target": reading.part, "decoy": reading.agreed}
+    limits = reading.rules.thresholds
     if side in reading.best:
         return reading.chances[side], limits[side], reading.best[side]
-    candidate, chance = exceptions.get(side) or (None, 0.0)
+    candidate, chance = reading.exceptions.get(side, (None, 0.0))
     return chance, limits["part" if side == "target" else "agreement"], candidate
 
 

@@ -49,14 +49,13 @@ class Evidence(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A verdict. `chances` of target, decoy, other, none; `best` mention of each side; `part` of the target and
-    `agreed`: the mention of an exception and its chance."""
+    """A verdict. `chances` of target, decoy, other, none; `best` mention of each side; `exceptions`: a part of the
+    target, agreement with the decoy, and its chance."""
 
     missing: str | None
     chances: dict[str, float]
     best: dict[Side, Candidate]
-    part: tuple[Candidate, float] | None
-    agreed: tuple[Candidate, float] | None
+    exceptions: dict[Side, tuple[Candidate, float]]
     evidence: Evidence
     rules: Rules
 
@@ -210,29 +209,25 @@ def read(item: Item, text: str, finish: str | None, known: Rules) -> Reading:
 def decide(found: Evidence, known: Rules) -> Reading:
     """The verdict that the weights make of the evidence."""
     if found.missing is not None:
-        return Reading(found.missing, {}, {}, None, None, found, known)
-    best: dict[Side, tuple[float, Candidate]] = {}
+        return Reading(found.missing, {}, {}, {}, found, known)
+    best: dict[Side, Candidate] = {}
+    scores: dict[str, float] = {}
     for candidate in found.candidates:
         z, side = _sum(known, candidate[1]), candidate[0].side
-        if side not in best or z > best[side][0]:
-            best[side] = z, candidate
-    scores = {**{str(side): z for side, (z, _) in best.items()}, "none": _sum(known, found.silence)}
-    part = None if "target" in best else _exception(known, found.parts, scores)
-    agreed = _exception(known, found.agreement, scores)
-    strongest = {side: candidate for side, (_, candidate) in best.items()}
-    return Reading(None, _softmax(scores), strongest, part, agreed, found, known)
+        if z > scores.get(side, -math.inf):
+            best[side], scores[side] = candidate, z
+    scores["none"] = _sum(known, found.silence)
+    exceptions: dict[Side, tuple[Candidate, float]] = {}
+    for some in (found.parts, found.agreement):
+        if some:
+            strongest = max(some, key=lambda candidate: _sum(known, candidate[1]))
+            chance = _softmax({**scores, "exception": _sum(known, strongest[1])})["exception"]
+            exceptions[strongest[0].side] = strongest, chance
+    return Reading(None, _softmax(scores), best, exceptions, found, known)
 
 
 def _sum(known: Rules, marks: frozenset[int]) -> float:
     return math.fsum([known.weights[feature] for feature in marks])
-
-
-def _exception(known: Rules, some: tuple[Candidate, ...], scores: dict[str, float]) -> tuple[Candidate, float] | None:
-    """The strongest of the mentions that count by an exception, and its chance beside all others."""
-    if not some:
-        return None
-    best = max(some, key=lambda candidate: _sum(known, candidate[1]))
-    return best, _softmax({**scores, "exception": _sum(known, best[1])})["exception"]
 
 
 def _softmax(scores: dict[str, float]) -> dict[str, float]:
