@@ -16,7 +16,7 @@ from importlib.resources import files
 from itertools import product
 from typing import Final, NamedTuple, TypeAlias
 
-from perpend.judging.mentions import ARTICLES, POLAR, ROOT, Mention, Side, is_informative
+from perpend.judging.mentions import ARTICLES, ROOT, Mention, Side, is_informative
 from perpend.judging.words import Number, Words, fold, keys_of, listed, numbers, words_of
 
 ZONES: Final = {
@@ -250,7 +250,6 @@ class Question(NamedTuple):
     is_denied: bool
 
 
-@lru_cache(maxsize=1 << 13)
 def question(prompt: str) -> Question:
     """The last question of a prompt; its last 600 characters where it has none."""
     text = fold(prompt[-1500:]).text
@@ -426,7 +425,6 @@ TOLD: Final = frozenset({"denial", "wrong", "right", "nothing", "disowns"})
 """Lists that say no more of a yes or no: they are counted in it."""
 
 OPENINGS: Final = words_of("openings") | ARTICLES
-COPULA_KEYS: Final = (["is"], ["was"], ["are"], ["were"], ["has"], ["'s"])
 JOINING: Final = frozenset({",", "and", "or", "nor", "/", "the", "a"})
 
 
@@ -493,11 +491,9 @@ def _is_tail(keys: list[str], end: int, high: int) -> bool:
 
 
 def _is_joined(keys: list[str], rival: Mention, mention: Mention) -> bool:
-    """Whether nothing but a comma, 'and' or 'or' stands between two mentions, and no new clause begins."""
+    """Whether nothing but a comma, 'and' or 'or' stands between two mentions."""
     first, second = min(rival.end, mention.end), max(rival.start, mention.start)
-    after = max(rival.end, mention.end)
-    is_clause = keys[after : after + 1] in COPULA_KEYS
-    return 0 < second - first < 4 and JOINING.issuperset(keys[first:second]) and not is_clause
+    return 0 < second - first < 4 and JOINING.issuperset(keys[first:second])
 
 
 SHARES: Final = ((1.0, "all"), (0.6, "most"), (0.01, "some"), (0.0, "none"))
@@ -530,11 +526,7 @@ def _is_part_of_sum(keys: list[str], start: int, end: int) -> bool:
     return is_right_side or _is_operand(keys, end) or keys[end : end + 1] == ["="]
 
 
-SAID: Final = (
-    POLAR
-    | dict.fromkeys(("yep", "yeah", "correct", "right"), True)
-    | dict.fromkeys(("nope", "incorrect", "untrue"), False)
-)
+SAID: Final = dict.fromkeys(listed("said_yes"), True) | dict.fromkeys(listed("said_no"), False)
 ALONE: Final = dict.fromkeys(listed("alone_yes"), True) | dict.fromkeys(listed("alone_no"), False)
 JUDGING: Final = frozenset({"right", "correct", "incorrect", "wrong"})
 TURNS_ROUND: Final = words_of("turns_round")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from functools import lru_cache
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from perpend.judging.words import UNITS, Number, Words, fold, in_base, is_rank, keys_of, numbers, phrases, words_of
@@ -64,7 +63,6 @@ class Mention(NamedTuple):
     share: float = 1.0
 
 
-@lru_cache(maxsize=1 << 13)
 def answer(side: Side, spellings: tuple[str, ...], rival: str | None, prompt: str, choices: tuple[str, ...]) -> Answer:
     """How to find an answer by any of its spellings; `rival` is the one that it must be told from."""
     asked, value = set(keys_of(prompt)), None

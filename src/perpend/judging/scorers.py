@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from perpend.judging import options, seed
 from perpend.judging.cues import Rules, rules
 from perpend.judging.mentions import ARTICLES, Mention, Side
-from perpend.judging.segment import NONE, visible
+from perpend.judging.segment import visible
 from perpend.judging.verdict import Candidate, Reading, Span, read, reason
 from perpend.judging.words import described, fold, keys_of
 from perpend.types import Item, Response, Score, Scorer
@@ -43,7 +43,7 @@ class AnswerReader:
         return kept(text, response.finish, item.prompt, item.target, item.choices, item.decoy, item.aliases)
 
     def _read(self, text: str, finish: str | None, *asked: Any) -> Reading:
-        return settled(read(Item("", *asked), text, finish, self._rules or rules()))
+        return read(Item("", *asked), text, finish, self._rules or rules())
 
 
 def answered(judge: TextJudge) -> Judge:
@@ -94,12 +94,6 @@ def given(reading: Reading) -> tuple[Side, Mention] | None:
 
 
 ORDER: Final[tuple[Side, ...]] = ("decoy", "target", "other")
-
-
-def settled(reading: Reading) -> Reading:
-    """The reading; of an answer that was cut before it gave anything: that none was reached."""
-    is_open = reading.evidence.cut and not reading.evidence.spoken and given(reading) is None
-    return reading._replace(missing=NONE) if is_open else reading
 
 
 def is_close(chance: float, limit: float, candidate: Candidate | None) -> bool:

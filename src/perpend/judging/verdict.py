@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 from perpend.judging import cues
 from perpend.judging.cues import NEUTRAL, Page, Question, Rules, Scene, features, polar, question, scene
 from perpend.judging.mentions import Answer, Mention, Side, answer, mentions, parts
-from perpend.judging.segment import NOT_ENGLISH, answered, complete, is_cut, is_english
+from perpend.judging.segment import NONE, NOT_ENGLISH, answered, complete, is_cut, is_english
 from perpend.judging.words import Words, fold, words_of
 from perpend.types import Item
 
@@ -45,7 +45,6 @@ class Evidence(NamedTuple):
     agreement: tuple[Candidate, ...] = ()
     silence: frozenset[int] = frozenset()
     spoken: dict[str, Span] = {}  # noqa: RUF012 - never changed
-    cut: bool = False
 
 
 class Reading(NamedTuple):
@@ -144,10 +143,13 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
     if item.decoy is not None and "decoy" not in given:
         sided = [Mention(*place, "decoy", "given by agreement") for *place, name in spoken if name == "agree"]
         agreed = tuple((mention, features(view, mention)) for mention in sided[:8])
-    if not candidates and not partly and not agreed and not is_english(part.folded.text):
-        return Evidence(NOT_ENGLISH, part.start, page)
+    if not candidates and not partly and not agreed:
+        if not is_english(part.folded.text):
+            return Evidence(NOT_ENGLISH, part.start, page)
+        if part.cut and not spoken:
+            return Evidence(NONE, part.start, page)
     first = {name: _span(page, part.start, *place) for *place, name in reversed(spoken)}
-    return Evidence(None, part.start, page, candidates, partly, agreed, _silence(view, first), first, part.cut)
+    return Evidence(None, part.start, page, candidates, partly, agreed, _silence(view, first), first)
 
 
 def _as_given(sought: Wanted, text: str) -> Side | None:
