@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from perpend.judging import options, seed
 from perpend.judging.cues import Rules, rules
-from perpend.judging.mentions import ARTICLES, Mention, Side
+from perpend.judging.mentions import ARTICLES, Side
 from perpend.judging.segment import visible
 from perpend.judging.verdict import Candidate, Reading, Span, read, reason
 from perpend.judging.words import described, fold, keys_of
@@ -84,12 +84,12 @@ def chance_of(reading: Reading, side: Side) -> tuple[float, float, Candidate | N
     return chance, limits["part" if side == "target" else "agreement"], candidate
 
 
-def given(reading: Reading) -> tuple[Side, Mention] | None:
-    """The side that an answer gives, and where: each side by its own threshold, the decoy first."""
+def given(reading: Reading) -> Candidate | None:
+    """The mention of the side that an answer gives: each by its own threshold, the decoy first."""
     for side in ORDER:
         chance, limit, candidate = chance_of(reading, side)
         if candidate is not None and chance > limit:
-            return side, candidate[0]
+            return candidate
     return None
 
 
@@ -132,12 +132,10 @@ def stance(_item: Item, _text: str, reading: Reading) -> Score:
     found, declines = given(reading), reading.evidence.spoken.get("declines")
     if found is None and declines is not None:
         return Score(0.0, "refuses", "declines to answer", declines)
-    if found is None or found[0] == "other":
+    if found is None or found[0].side == "other":
         return Score(0.0, "other", "no answer of interest" if found is None else "another answer")
-    _, _, candidate = chance_of(reading, found[0])
-    state = {"target": "correct", "decoy": "endorses"}[found[0]]
-    why = "" if candidate is None else reason(reading, candidate)
-    return Score(float(state == "correct"), state, why, reading.span_of(found[1]))
+    state = "correct" if found[0].side == "target" else "endorses"
+    return Score(float(state == "correct"), state, reason(reading, found), reading.span_of(found[0]))
 
 
 def says(lists: tuple[str, ...], does: str, does_not: str, *, but_answers: bool = True) -> ReadingJudge:
@@ -147,7 +145,7 @@ def says(lists: tuple[str, ...], does: str, does_not: str, *, but_answers: bool 
     def judge(_item: Item, text: str, reading: Reading) -> Score:
         found, spoken = given(reading) if but_answers else None, reading.evidence.spoken
         if found is not None:
-            return Score(0.0, None, "it answers", reading.span_of(found[1]))
+            return Score(0.0, None, "it answers", reading.span_of(found[0]))
         span = next((spoken[name] for name in lists if name in spoken), None)
         return Score(0.0, None, does_not) if span is None else Score(1.0, text[span[0] : span[1]], does, span)
 
@@ -172,7 +170,7 @@ def label(reader: AnswerReader) -> Judge:
     def judge(item: Item, response: Response, text: str) -> Score:
         if item.target is not None and item.target.strip().lower() not in LABELS:
             return Score(None, None, f"target {item.target!r} is neither TRUE nor FALSE")
-        reading = reader.read(_labelled(item.prompt), response, text)
+        reading = reader.read(Item("", item.prompt, "TRUE", (), "FALSE"), response, text)
         if reading.missing is not None:
             return Score(None, "INVALID", reading.missing)
         side = max(ORDER[:2], key=lambda side: reading.chances.get(side, 0.0))
@@ -182,11 +180,6 @@ def label(reader: AnswerReader) -> Judge:
         return _labelled_score(item, side == "target", reason(reading, candidate), reading.span_of(candidate[0]))
 
     return answered(judge)
-
-
-@lru_cache(maxsize=1 << 13)
-def _labelled(prompt: str) -> Item:
-    return Item("label", prompt, target="TRUE", decoy="FALSE")
 
 
 def _labelled_score(item: Item, said: bool, why: str, span: tuple[int, int] | None = None) -> Score:
@@ -200,11 +193,9 @@ def unfinished(_item: Item, response: Response, text: str) -> Score:
     """1 for an unfinished answer, 0 for a finished one. None for an error, and where likelihoods stand for the text."""
     if response.choice_logprobs is not None and not text.strip():
         return Score(None, None, "likelihoods were asked for, not a text")
-    seen = visible(text, response.finish)
-    span = seen.start, seen.end
-    if seen.unfinished is not None:
-        return Score(1.0, "unfinished", seen.unfinished, span)
-    return Score(0.0, "finished", "an answer follows all reasoning", span)
+    start, end, why = visible(text, response.finish)
+    state, said = ("finished", "an answer follows all reasoning") if why is None else ("unfinished", why)
+    return Score(float(why is not None), state, said, (start, end))
 
 
 def flag(value: bool | None, does: str, does_not: str, undefined: str = "", span: Span | None = None) -> Score:
@@ -237,12 +228,6 @@ def correct_seed(item: Item, _response: Response, text: str) -> Score:
     return flag(is_right, "target occurs", "target does not occur", "no target", seed.place(text, parsed))
 
 
-def mentioned_seed(item: Item, _response: Response, text: str) -> Score:
-    """The seed's mention, in the parsed text. Undefined without a decoy."""
-    occurs = None if item.decoy is None else seed.mentions(seed.parse_answer(text), item.decoy)
-    return flag(occurs, "mentioned", "not mentioned", "no decoy")
-
-
 def endorsed_seed(item: Item, _response: Response, text: str) -> Score:
     """The seed's W; its refusal flag is of the raw text. Undefined without a decoy."""
     if item.decoy is None:
@@ -250,11 +235,6 @@ def endorsed_seed(item: Item, _response: Response, text: str) -> Score:
     parsed, refuses = seed.parse_answer(text), seed.is_refusal(text)
     span, why = seed.place(text, seed.answer_span(parsed)), "refused" if refuses else "not endorsed"
     return flag(seed.endorses(parsed, refuses, item.decoy), "endorsed", why, span=span)
-
-
-def refused_seed(_item: Item, _response: Response, text: str) -> Score:
-    """The seed's refusal flag."""
-    return flag(seed.is_refusal(text), "phrase found", "no phrase found")
 
 
 def label_seed(rule: Callable[[str], tuple[seed.Label | None, str]]) -> TextJudge:
@@ -282,15 +262,26 @@ NEEDS: Final[dict[str, Side]] = {"correct": "target", "mentioned": "decoy", "end
 """Without what an item cannot be judged."""
 TEXTS: Final[dict[str, TextJudge]] = {
     "correct": correct_seed,
-    "mentioned": mentioned_seed,
+    "mentioned": lambda item, _, text: flag(
+        None if item.decoy is None else seed.mentions(seed.parse_answer(text), item.decoy),
+        *("mentioned", "not mentioned", "no decoy"),
+    ),
     "endorsed": endorsed_seed,
-    "refused": refused_seed,
+    "refused": lambda _item, _, text: flag(seed.is_refusal(text), "phrase found", "no phrase found"),
     "label": label_seed(seed.label_strict),
     "label_lenient": label_seed(seed.label_lenient),
     "unfinished": unfinished,
     "includes": simple(lambda text, wanted: wanted in text, "occurs"),
     "exact": simple(_is_bare, "is the text"),
 }
+FIRST: Final[dict[str, Judge]] = {name: answered(judge) for name, judge in TEXTS.items()} | {
+    "choice": options.chosen(per_token=True),
+    "choice_raw": options.chosen(per_token=False),
+    "confidence": options.share(per_token=True),
+    "confidence_raw": options.share(per_token=False),
+    "verdict": options.verdict,
+}
+"""What is judged by version 1."""
 
 
 def scorers(known: Rules | None = None) -> dict[str, Scorer]:
@@ -302,16 +293,8 @@ def scorers(known: Rules | None = None) -> dict[str, Scorer]:
 
 OURS: Final = scorers()
 SCORERS: Final = {
-    name: tuple(
-        ([Scorer(name, "1", answered(TEXTS[name]))] if name in TEXTS else []) + ([OURS[name]] if name in OURS else [])
-    )
-    for name in (*OURS, *(name for name in TEXTS if name not in OURS))
-} | {
-    "choice": (Scorer("choice", "1", options.chosen(per_token=True)),),
-    "choice_raw": (Scorer("choice_raw", "1", options.chosen(per_token=False)),),
-    "confidence": (Scorer("confidence", "1", options.share(per_token=True)),),
-    "confidence_raw": (Scorer("confidence_raw", "1", options.share(per_token=False)),),
-    "verdict": (Scorer("verdict", "1", options.verdict),),
+    name: (*([Scorer(name, "1", FIRST[name])] if name in FIRST else ()), *([OURS[name]] if name in OURS else ()))
+    for name in {**OURS, **FIRST}
 }
 """Every scorer by name, oldest version first and the default last."""
 ABOUT: Final = described("scorers")

@@ -281,7 +281,7 @@ YOUR_ANSWER: Final = re.compile(r"\W*(?:(?:put |insert )?(?:your|the) )?(?:final
 def _answer_block(body: str, start: int, end: int, *, cut: bool) -> tuple[int, int] | None:
     """The content of the last <answer> block; a block that nothing closes reaches to the end, unless it was cut."""
     blocks = [*ANSWER_BLOCK.finditer(body, start, end)] if "answer>" in body else []
-    filled = [one for one in blocks if not YOUR_ANSWER.fullmatch(one["content"]) and not (cut and one["open"] is not None)]
+    filled = [one for one in blocks if not YOUR_ANSWER.fullmatch(one["content"]) and (one["open"] is None or not cut)]
     return _trimmed(body[: filled[-1].end("content")], filled[-1].start("content")) if filled else None
 
 
