@@ -504,7 +504,6 @@ def _content(page: Page, start: int, end: int, sentence: int) -> dict[str, bool]
     keys, roots = page.words.keys, page.asked.roots
     first, last = page.clause(start, end, sentence)
     cued = {place for begin, stop, _ in page.hits(sentence) for place in range(begin, stop)}
-    said = {name for begin, _, name in page.hits(sentence) if first <= begin < last}
     clause = [place for place in range(first, min(last, first + 60)) if not start <= place < end]
     shared = {key for place in clause if (key := keys[place][:ROOT]) in roots}
     own = [key for place in clause if place not in cued and is_informative(key := keys[place]) and key.isalpha()]
@@ -512,12 +511,8 @@ def _content(page: Page, start: int, end: int, sentence: int) -> dict[str, bool]
     much = next(name for least, name in SHARES if len(shared) >= least * len(roots) and (shared or not least))
     return {
         f"{much} of the question's words{'' if is_alone else ', and others'}": True,
-        "speaks of something else": not shared and not is_alone and SAYING.isdisjoint(said),
         "all of its clause": _is_around(keys, first, start) and _is_tail(keys, end, last),
     }
-
-
-SAYING: Final = frozenset({"copula", "own", "answer", "agree", "right", "turn"})
 
 
 def _is_part_of_sum(keys: list[str], start: int, end: int) -> bool:

@@ -212,29 +212,29 @@ def mentions(words: Words, answers: tuple[Answer, ...], original: str) -> list[M
         for spelling in which.spellings if not own else ():
             if spelling.kind == "whole" and len(spelling.keys) > 1:
                 own += _any_order(keys, spelling.keys, which.side)
-            if not own and len(spelling.text) > 3 and spelling.text in words.text:
+            if not own and not spelling.cased and len(spelling.text) > 3 and spelling.text in words.text:
                 own += _run_together(words, spelling.text, which.side, original)
         found += own if len(own) <= 2 * PER_END else own[:PER_END] + own[-PER_END:]
     return _outermost(found)
 
 
 def _numbers(counted: list[Number], spelling: Spelling, which: Answer) -> list[Mention]:
-    """Where a number is, by value: in the same unit, in one that it may be converted to, in another or in none."""
+    """Where a number is, by value: in the same unit, in another or in none."""
     value, unit = spelling.number or (0.0, "")
     found = []
     for number in counted:
-        away, its, kind = abs(number.value - value), number.unit, ""
+        away, its, kind = abs(number.value - value), number.unit, spelling.kind
         is_other = bool(unit and its) and its not in {unit, unit.split()[0]} and its.split()[0] != unit
-        if away <= 1e-9 * abs(value):
-            kind = "number of another unit" if is_other and spelling.kind == "number" else spelling.kind
-            if bool(unit) != bool(its) and (unit or its == "%"):
-                kind = "number without its unit"
-        elif is_other:
-            (wanted, base), (there, its_base) = in_base(value, unit), in_base(number.value, its)
-            kind = "number" if base and base == its_base and abs(wanted - there) <= 0.01 * abs(wanted) else ""
-        elif which.is_rough and away <= 0.01 * abs(value):
-            kind = "number nearly so"
-        if kind:
+        (wanted, base), (there, its_base) = in_base(value, unit), in_base(number.value, its)
+        if is_other and base and base == its_base and abs(there - wanted) <= 0.01 * abs(wanted):
+            away = 0.0
+        elif is_other and kind == "number":
+            kind = "number of another unit"
+        elif bool(unit) != bool(its) and (unit or its == "%"):
+            kind = "number without its unit"
+        if away > 1e-9 * abs(value):
+            kind = "number nearly so" if which.is_rough and not is_other else ""
+        if kind and away <= 0.01 * abs(value):
             found.append(Mention(number.start, number.end, which.side, kind))
     return found
 

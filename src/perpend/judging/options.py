@@ -28,15 +28,18 @@ def prefer(item: Item, response: Response, *, per_token: bool) -> Preference:
     Undefined for an error, without one likelihood per choice, when the tokenizer cannot represent a choice, when no
     choice is possible at all, and for a tie: which of the tied comes first in the item says nothing about the model.
     """
-    logprobs = response.choice_logprobs
+    logprobs, missing = response.choice_logprobs or (), ""
     if response.text is None:
-        return Preference(None, None, f"error: {response.error}")
-    if logprobs is None:
-        return Preference(None, None, "no likelihoods in the response")
-    if not item.choices or len(logprobs) != len(item.choices):
-        return Preference(None, None, f"{len(logprobs)} likelihoods for {len(item.choices)} choices")
+        missing = f"error: {response.error}"
+    elif response.choice_logprobs is None:
+        missing = "no likelihoods in the response"
+    elif not item.choices or len(logprobs) != len(item.choices):
+        missing = f"{len(logprobs)} likelihoods for {len(item.choices)} choices"
+    if missing:
+        return Preference(None, None, missing)
     scores: list[float] = []
-    for choice, (total, tokens) in zip(item.choices, ((one.total, one.tokens) for one in logprobs), strict=True):
+    for choice, logprob in zip(item.choices, logprobs, strict=True):
+        total, tokens = logprob.total, logprob.tokens
         if total is None or tokens < 1:
             return Preference(None, None, f"model_oov: the tokenizer cannot represent {choice!r}")
         if math.isnan(total) or total == math.inf:

@@ -65,8 +65,7 @@ class Reading(NamedTuple):
 
 def wanted(item: Item) -> Wanted:
     """What to look for, worked out once per item."""
-    target = () if item.target is None else (item.target, *item.aliases)
-    return _wanted(target, item.decoy, item.prompt, item.choices)
+    return _wanted(() if item.target is None else (item.target, *item.aliases), item.decoy, item.prompt, item.choices)
 
 
 @lru_cache(maxsize=1 << 13)
@@ -155,7 +154,7 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
 def _as_given(sought: Wanted, text: str) -> Side | None:
     """The side that a text is in so many letters, but for quotation marks, markup and a full stop around it."""
     longest = max((len(one) for _, spellings in sought.given for one in spellings), default=0)
-    for form in (str.strip, _bare, _folded) if len(text) <= longest + 12 else ():
+    for form in FORMS if len(text) <= longest + 12 else ():
         own = form(text)
         sides = [side for side, spellings in sought.given if own and own in map(form, spellings)]
         if sides:
@@ -163,12 +162,8 @@ def _as_given(sought: Wanted, text: str) -> Side | None:
     return None
 
 
-def _bare(text: str) -> str:
-    return text.strip(" \n\t*`\"'\u201c\u201d._")
-
-
-def _folded(text: str) -> str:
-    return fold(_bare(text)).text
+FORMS: Final = (str.strip, lambda text: text.strip(AROUND), lambda text: fold(text.strip(AROUND)).text)
+AROUND: Final = " \n\t*`\"'\u201c\u201d._"
 
 
 def _of_part(view: Scene, mention: Mention, target: Answer) -> Candidate:
