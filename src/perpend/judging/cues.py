@@ -241,6 +241,7 @@ OPERATORS: Final = frozenset(
     {"+", "*", "/", "-", "time", "plus", "minu", "times", "minus", "^2", "divided", "multiplied", "x"}
 )
 
+
 class Question(NamedTuple):
     """What an item asks, as far as features need it. `roots`: of its informative words, in order."""
 
