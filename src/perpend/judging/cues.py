@@ -108,7 +108,7 @@ def _index(lists: Mapping[str, str]) -> dict[str, dict[str, list[Phrase]]]:
             forms = [((), (part,)) if part[1:].endswith("?") else ((part,),) for part in phrase.split()]
             for first, *rest in map(_parts, product(*forms)) if forms else ():
                 seconds = rest[0] if rest and isinstance(rest[0], frozenset) else {""}
-                for key, second in product(first, seconds):
+                for key, second in product(first if isinstance(first, frozenset) else (), seconds):
                     found.setdefault(key, {}).setdefault(second, []).append((tuple(rest), name))
     return found
 
@@ -450,7 +450,6 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     return {
         "an opinion in a short text": asked.is_opinion and is_short,
         "an opinion of its own": asked.is_opinion and "own" in ahead | behind,
-        "an opinion among examples": asked.is_opinion and "example" in ahead,
         "something else in a short text": is_short and not ELSE.isdisjoint(content),
         "all of the text": count == 1 and closes and _is_around(keys, low, start),
         "ends its sentence": closes,
@@ -464,8 +463,6 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
         "a rival is denied": any(view.claims[one].is_denied for one in rivals),
         "told by others": is_told,
         "told by others, and joined": is_told and is_joined,
-        "yes or no under a condition": mention.kind in SPOKEN_KINDS
-        and not CONDITIONS.isdisjoint({name for _, name in before + after}),
         "another's": keys[end : end + 1] == ["'s"],
         "in the question itself": asked.keys.issuperset(keys[start : mention.end]),
         "an operand": is_number and _is_part_of_sum(keys, start, mention.end),
@@ -476,7 +473,6 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
 JOINS: Final = frozenset({"own", "agree"})
 PERSONS: Final = frozenset({"others", "people", "according"})
 TELLING: Final = frozenset({"reported", "answer", "copula"})
-CONDITIONS: Final = frozenset({"if", "condition", "may", "unknown", "varies"})
 TAGS: Final = frozenset({"not", "right"})
 SHORT_TEXT: Final = 12
 """In a text of so few words, all that it says is about the answer."""

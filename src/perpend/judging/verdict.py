@@ -140,7 +140,7 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
     spoken = [hit for hit in page.found(0, len(words.keys), known.spoken) if hit[2] not in NEUTRAL]
     agreed: tuple[Candidate, ...] = ()
     if item.decoy is not None and "decoy" not in given:
-        sided = [Mention(*place, "decoy", "given by agreement") for *place, name in spoken if name == "agree"]
+        sided = [Mention(low, high, "decoy", "given by agreement") for low, high, name in spoken if name == "agree"]
         agreed = tuple((mention, features(view, mention)) for mention in sided[:8])
     if not candidates and not partly and not agreed:
         if not is_english(part.folded.text):
