@@ -148,12 +148,11 @@ LONGEST: Final = 400
 class Page:
     """An answer as sentences: where each begins and ends in the words, and the cues in those that are asked for."""
 
-    __slots__ = ("_breaks", "_hits", "asked", "ends", "original", "rules", "starts", "words")
+    __slots__ = ("_hits", "asked", "ends", "original", "rules", "starts", "words")
 
     def __init__(self, words: Words, original: str, known: Rules, asked: Question) -> None:
         self.words, self.original, self.rules, self.asked = words, original, known, asked
         self._hits: dict[int, list[Hit]] = {}
-        self._breaks: dict[int, list[int]] = {}
         keys = words.keys
         starts, ends, low = [], [], 0
         for place in [place for place, key in enumerate(keys) if key in STOPS]:
@@ -219,21 +218,14 @@ class Page:
             found += [(place, longest, name) for name in there]
         return found
 
-    def breaks(self, sentence: int) -> list[int]:
-        """Where new clauses begin in a sentence."""
-        known = self._breaks.get(sentence)
-        if known is None:
-            keys, (low, high) = self.words.keys, self.bounds(sentence)
-            marks = [place for place in range(low + 1, high) if keys[place] in BREAKS]
-            known = self._breaks[sentence] = [place + (keys[place] in {",", ":"}) for place in marks]
-        return known
-
     def clause(self, start: int, end: int, sentence: int) -> tuple[int, int]:
         """Where the clause of some words begins and ends."""
-        (low, high), breaks = self.bounds(sentence), self.breaks(sentence)
-        first = bisect_right(breaks, start)
-        last = bisect_left(breaks, end)
-        return breaks[first - 1] if first else low, breaks[last] if last < len(breaks) else high
+        keys, (low, high) = self.words.keys, self.bounds(sentence)
+        while start > low and keys[start] not in BREAKS and keys[start - 1] not in {",", ":"}:
+            start -= 1
+        while end < high and keys[end] not in BREAKS:
+            end += 1
+        return start, end + (end < high and keys[end] in {",", ":"})
 
 
 OPINION: Final = words_of("opinion")
@@ -450,6 +442,7 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     return {
         "an opinion in a short text": asked.is_opinion and is_short,
         "an opinion of its own": asked.is_opinion and "own" in ahead | behind,
+        "an opinion among examples": asked.is_opinion and "example" in ahead,
         "something else in a short text": is_short and not ELSE.isdisjoint(content),
         "all of the text": count == 1 and closes and _is_around(keys, low, start),
         "ends its sentence": closes,

@@ -58,11 +58,8 @@ def visible(text: str, finish: str | None) -> Visible:
     if found and found[-1][2]:
         return Visible(len(text), len(text), "a reasoning block is never closed")
     begin, end = _trimmed(text, start)
-    if is_cut(finish):
-        return Visible(begin, end, f"cut off, finish reason {finish!r}")
-    if begin == end:
-        return Visible(begin, end, "nothing after the reasoning" if start else "empty")
-    return Visible(begin, end, None)
+    empty = None if begin < end else "nothing after the reasoning" if start else "empty"
+    return Visible(begin, end, f"cut off, finish reason {finish!r}" if is_cut(finish) else empty)
 
 
 def is_cut(finish: str | None) -> bool:

@@ -35,7 +35,7 @@ class Wanted(NamedTuple):
 
 class Evidence(NamedTuple):
     """All that a verdict is made of. `missing` says why there is nothing; `spoken`: the first span of each of the lists
-    that are looked for in the whole text; spans are of the completion; `cut`: the model was stopped in the answer."""
+    that are looked for in the whole text; spans are of the completion."""
 
     missing: str | None
     start: int
