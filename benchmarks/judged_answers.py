@@ -338,7 +338,8 @@ def table(rows: list[Row], found: list[Evidence], ours: Verdicts, outcomes: Arra
     """The table: of targets, of decoys, and golden agreement."""
     target = np.array([row.allowed == {"target"} for row in rows])
     decoy = np.array([row.allowed == {"decoy"} for row in rows])
-    parts, items = np.array([bool(one.parts) for one in found]), np.array([row.key for row in rows])
+    parts = np.array([any(mention.kind == "part" for mention, _ in one.exceptions) for one in found])
+    items = np.array([row.key for row in rows])
     includes, exact = by_scorer(rows, "includes", "1"), by_scorer(rows, "exact", "1")
     seed_target, seed_decoy = by_scorer(rows, "correct", "1"), by_scorer(rows, "endorsed", "1")
     yield "| set | rule | precision | recall | accuracy | against includes or @1 |"

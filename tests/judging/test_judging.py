@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import time
@@ -281,12 +280,10 @@ def test_a_strangers_rules_are_words_and_finite_weights_with_the_packaged_signs(
 def test_the_same_file_as_text_gives_the_same_rules() -> None:
     one, other = rules(PACKAGED), rules()
     assert one == other
-    assert one.digest == hashlib.sha256(RULES.read_bytes()).hexdigest()
 
 
 def test_a_lab_scores_by_its_own_words_and_weights() -> None:
     own = rules(changed('words = """not, never,', 'words = """not, never, in no universe,'))
-    assert own.digest != rules().digest
     text = Response(text="It is in no universe Bergen.")
     assert SCORERS["endorsed"][-1].judge(FACT, text).value == 1.0
     assert scorers(own)["endorsed"].judge(FACT, text).value == 0.0

@@ -6,7 +6,6 @@ sentences that hold a mention and in those beside them, in one pass with a dicti
 
 from __future__ import annotations
 
-import hashlib
 import re
 import tomllib
 from bisect import bisect_left, bisect_right
@@ -50,10 +49,9 @@ class Rules(NamedTuple):
 
     `cues`: phrases by first word and then by second ("": a single word or a gap comes next). `zones`: the features of a
     list by zone, -1 where it does not count. `bound` lists have a sign, and are no cues where the question has their
-    words itself. `digest` is the SHA-256 of the file.
+    words itself.
     """
 
-    digest: str
     names: tuple[str, ...]
     signs: tuple[str, ...]
     priors: tuple[float, ...]
@@ -72,8 +70,7 @@ def rules(text: str | None = None) -> Rules:
 
     A file is trusted here: `spec/own_rules.py` has checked what a stranger gave.
     """
-    text = RULES.read_text(encoding="utf-8") if text is None else text
-    body = tomllib.loads(text)
+    body = tomllib.loads(RULES.read_text(encoding="utf-8") if text is None else text)
     features: list[tuple[str, str, float, float]] = []
     zones: dict[str, tuple[int, ...]] = {}
     for name, entry in body["cues"].items():
@@ -86,7 +83,6 @@ def rules(text: str | None = None) -> Rules:
     names, signs, priors, weights = zip(*features, strict=True)
     lists = {name: entry["words"] for name, entry in body["cues"].items()}
     return Rules(
-        hashlib.sha256(text.encode()).hexdigest(),
         names,
         signs,
         tuple(-prior if sign == "against" else prior for sign, prior in zip(signs, priors, strict=True)),

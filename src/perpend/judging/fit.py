@@ -36,15 +36,13 @@ class CandidateTable(NamedTuple):
 def design(
     found: Sequence[Evidence], allowed: Sequence[frozenset[str]], weights: Sequence[float], width: int
 ) -> CandidateTable:
-    """The matrix of all candidates: mentions, parts and agreement, and silence."""
+    """The matrix of all candidates: mentions, exceptions and silence."""
     from scipy import sparse
 
     columns: list[int] = []
     pointers, owner, side = [0], [], []
     for place, one in enumerate(found):
-        listed = [(SIDES.index(mention.side), marks) for mention, marks in one.candidates]
-        listed += [(0, marks) for _, marks in one.parts]
-        listed += [(1, marks) for _, marks in one.agreement]
+        listed = [(SIDES.index(mention.side), marks) for mention, marks in (*one.candidates, *one.exceptions)]
         listed.append((3, one.silence))
         for which, marks in listed:
             columns += sorted(marks)

@@ -34,15 +34,15 @@ class Wanted(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """All that a verdict is made of. `missing` says why there is nothing; `spoken`: the first span of each of the lists
+    """All that a verdict is made of. `missing` says why there is nothing; `exceptions`: parts of the target, agreement
+    with the decoy, each where the side is not given whole; `spoken`: the first span of each of the lists
     that are looked for in the whole text; spans are of the completion."""
 
     missing: str | None
     start: int
     page: Page | None
     candidates: tuple[Candidate, ...] = ()
-    parts: tuple[Candidate, ...] = ()
-    agreement: tuple[Candidate, ...] = ()
+    exceptions: tuple[Candidate, ...] = ()
     silence: frozenset[int] = frozenset()
     spoken: dict[str, Span] = {}  # noqa: RUF012 - never changed
 
@@ -134,21 +134,21 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
         found = sorted([*found, *polar(page, sought.polar)])
     view, given = scene(page, found), {one.side for one in found}
     candidates = tuple((mention, features(view, mention)) for mention in view.mentions)
-    of_target = next((one for one in sought.answers if one.side == "target" and one.value is None), None)
-    is_part = of_target is not None and "target" not in given
-    partly = tuple(_of_part(view, one, of_target) for one in parts(words, of_target)) if is_part and of_target else ()
     spoken = [hit for hit in page.found(0, len(words.keys), known.spoken) if hit[2] not in NEUTRAL]
-    agreed: tuple[Candidate, ...] = ()
+    exceptions: list[Candidate] = []
+    for one in sought.answers:
+        if one.side == "target" and one.value is None and "target" not in given:
+            exceptions += [_of_part(view, part_of, one) for part_of in parts(words, one)]
     if item.decoy is not None and "decoy" not in given:
         sided = [Mention(low, high, "decoy", "given by agreement") for low, high, name in spoken if name == "agree"]
-        agreed = tuple((mention, features(view, mention)) for mention in sided[:8])
-    if not candidates and not partly and not agreed:
+        exceptions += [(mention, features(view, mention)) for mention in sided[:8]]
+    if not candidates and not exceptions:
         if not is_english(part.folded.text):
             return Evidence(NOT_ENGLISH, part.start, page)
         if part.cut and not spoken:
             return Evidence(NONE, part.start, page)
     first = {name: _span(page, part.start, *place) for *place, name in reversed(spoken)}
-    return Evidence(None, part.start, page, candidates, partly, agreed, _silence(view, first), first)
+    return Evidence(None, part.start, page, candidates, tuple(exceptions), _silence(view, first), first)
 
 
 def _as_given(sought: Wanted, text: str) -> Side | None:
@@ -215,11 +215,12 @@ def decide(found: Evidence, known: Rules) -> Reading:
             best[side], scores[side] = candidate, z
     scores["none"] = _sum(known, found.silence)
     exceptions: dict[Side, tuple[Candidate, float]] = {}
-    for some in (found.parts, found.agreement):
+    for side in SIDES:
+        some = [candidate for candidate in found.exceptions if candidate[0].side == side]
         if some:
             strongest = max(some, key=lambda candidate: _sum(known, candidate[1]))
             chance = _softmax({**scores, "exception": _sum(known, strongest[1])})["exception"]
-            exceptions[strongest[0].side] = strongest, chance
+            exceptions[side] = strongest, chance
     return Reading(None, _softmax(scores), best, exceptions, found, known)
 
 
