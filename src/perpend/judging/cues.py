@@ -278,14 +278,13 @@ def slot(words: Words) -> tuple[int, int] | None:
 
 
 class Claim(NamedTuple):
-    """How a mention is told: its sentence; whether it is claimed after a turn; whether it is announced as an answer, or
-    denied right before; how many of the question's words stand by."""
+    """How a mention is told: its sentence; whether it turns from what was said to what was asked; whether it is
+    announced as an answer, or denied right before."""
 
     sentence: int
-    turns: bool
+    overturns: bool
     is_announced: bool
     is_denied: bool
-    share: int
 
 
 class Scene(NamedTuple):
@@ -319,13 +318,11 @@ def _claim(page: Page, mention: Mention) -> Claim:
     (low, high), keys = page.bounds(sentence), page.words.keys
     before = [hit for hit in page.hits(sentence) if hit[0] < mention.start]
     names = {name for _, _, name in before}
-    return Claim(
-        sentence,
-        "turn" in names and DISCLAIMING.isdisjoint(names),
-        "answer" in names,
-        any(name == "denial" and stop + 2 >= mention.start for _, stop, name in before),
-        len({key[:ROOT] for key in keys[low:high]}.intersection(page.asked.roots)),
-    )
+    share = len({key[:ROOT] for key in keys[low:high]}.intersection(page.asked.roots))
+    is_asked = share > 0 and ("answer" in names or 2 * share > len(page.asked.roots))
+    turns = "turn" in names and DISCLAIMING.isdisjoint(names)
+    is_denied = any(name == "denial" and stop + 2 >= mention.start for _, stop, name in before)
+    return Claim(sentence, turns and is_asked, "answer" in names, is_denied)
 
 
 def _is_step(page: Page, mention: Mention, result: Number | None) -> bool:
@@ -432,7 +429,7 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     is_joined = any(name in JOINS and keys[begin] in {"i", "we"} for begin, name in after)
     rivals = [one for one in view.mentions if one.side != mention.side]
     near = [one for one in rivals if low <= one.start < high]
-    turned = [claim for one in rivals if (claim := view.claims[one]).sentence > sentence and claim.turns]
+    claims = [view.claims[one] for one in rivals]
     closes, content = _is_tail(keys, end, high), _content(page, start, end, sentence)
     is_short = len(keys) <= SHORT_TEXT
     return {
@@ -448,8 +445,8 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
         "named more than once": len(view.mentions) - len(rivals) > 1,
         "a rival before it in its sentence": any(one.end <= start for one in near),
         "listed beside a rival": any(_is_joined(keys, one, mention) for one in near if not view.claims[one].is_denied),
-        "overturned": any(one.is_announced or 2 * one.share > len(asked.roots) for one in turned if one.share),
-        "a rival is denied": any(view.claims[one].is_denied for one in rivals),
+        "overturned": any(claim.overturns and claim.sentence > sentence for claim in claims),
+        "a rival is denied": any(claim.is_denied for claim in claims),
         "told by others": is_told,
         "told by others, and joined": is_told and is_joined,
         "another's": keys[end : end + 1] == ["'s"],

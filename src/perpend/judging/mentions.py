@@ -42,14 +42,14 @@ class Spelling(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer to look for. `firsts`: the first words of its spellings; `value`: of yes or no; `letters`: keys to
-    their number of letters, for a part of it."""
+    """An answer to look for. `firsts`: the first words of its spellings; `value`: of yes or no; `informative`:
+    the keys of the first spellings that the question does not have."""
 
     side: Side
     spellings: tuple[Spelling, ...]
     firsts: frozenset[str]
     value: bool | None
-    letters: tuple[tuple[tuple[str, int], ...], ...]
+    informative: tuple[tuple[str, ...], ...]
     is_rough: bool
 
 
@@ -75,19 +75,10 @@ def answer(side: Side, spellings: tuple[str, ...], rival: str | None, prompt: st
         if "digit" in asked and text.isdecimal():
             found.setdefault((tuple(text), None), Spelling(tuple(text), "its digits"))
         value = POLAR.get(fold(text).text.strip(" .!\"'"), value)
-    letters = tuple(dict.fromkeys(_informative(text, asked) for text in spellings[:MOST_SPELLINGS]))
+    told = [[key for key in content_of(text) if is_informative(key) and key not in asked] for text in spellings[:8]]
+    informative = tuple(dict.fromkeys(tuple(dict.fromkeys(keys)) for keys in told))
     firsts = frozenset(one.keys[0] for one in found.values() if one.keys)
-    return Answer(side, tuple(found.values()), firsts, value, letters, not asked.isdisjoint(_ROUGHLY))
-
-
-MOST_SPELLINGS: Final = 8
-"""So many spellings are looked for in part."""
-
-
-def _informative(text: str, asked: set[str]) -> tuple[tuple[str, int], ...]:
-    """The words of an answer that say something that the question does not, with their numbers of letters."""
-    keys = [key for key in dict.fromkeys(content_of(text)) if is_informative(key) and key not in asked]
-    return tuple((key, len(key)) for key in keys)
+    return Answer(side, tuple(found.values()), firsts, value, informative, not asked.isdisjoint(_ROUGHLY))
 
 
 def is_informative(key: str) -> bool:
@@ -321,8 +312,8 @@ ROOT: Final = 5
 def parts(words: Words, target: Answer) -> list[Mention]:
     """Where a third or more of the informative letters of a spelling stand, the best places first."""
     found: set[Mention] = set()
-    for letters in target.letters if all(spelling.kind != "number" for spelling in target.spellings) else ():
-        roots = {key[:ROOT]: size for key, size in letters}
+    for wanted in target.informative if all(spelling.kind != "number" for spelling in target.spellings) else ():
+        roots = {key[:ROOT]: len(key) for key in wanted}
         hits = [(at, root) for at, key in enumerate(words.keys) if (root := key[:ROOT]) in roots]
         for start, end, share in _gathered(hits, roots, WINDOW):
             if share >= 1 / 3:
