@@ -167,11 +167,11 @@ AROUND: Final = " \n\t*`\"'\u201c\u201d._"
 
 
 def _of_part(view: Scene, mention: Mention, target: Answer) -> Candidate:
-    """A part of the target, and how much of it it is."""
+    """A part of the target, and what of it is there."""
     figures = {key for wanted in target.informative for key in wanted if key.isdecimal()}
     is_missing = bool(figures) and figures.isdisjoint(view.page.words.keys[mention.start : mention.end])
-    facts = {"two thirds of it": 0.66, "its number is missing": 0.0 if is_missing else 2.0}
-    return mention, features(view, mention, *(name for name, least in facts.items() if mention.share >= least))
+    facts = {"all of its informative words": mention.share > 0.95, "its number is missing": is_missing}
+    return mention, features(view, mention, *(name for name, is_so in facts.items() if is_so))
 
 
 def _silence(view: Scene, spoken: Iterable[str]) -> frozenset[int]:
