@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib.resources import files
 from itertools import product
@@ -193,25 +193,20 @@ class Page:
         keys, asked, bound = self.words.keys, self.asked.keys, self.rules.bound
         found: list[Hit] = []
         covered = low
-        for place in range(low, high):
-            phrases = cues.get(keys[place])
-            if phrases is None or place < covered:
+        for place in [place for place in range(low, high) if keys[place] in cues]:
+            if place < covered:
                 continue
-            longest, there = covered, set[str]()
-            for second in ("", keys[place + 1]) if place + 1 < high else ("",):
-                for rest, name in phrases.get(second, ()):
-                    end = _ends(keys, place + 1, high, rest)
-                    if end > longest:
-                        longest, there = end, {name}
-                    elif end == longest and end > covered:
-                        there.add(name)
-            if not there:
-                continue
+            phrases, longest, there = cues[keys[place]], place, []
+            for rest, name in (*phrases.get("", ()), *(phrases.get(keys[place + 1], ()) if place + 1 < high else ())):
+                end = _ends(keys, place + 1, high, rest) if rest else place + 1
+                if end > longest:
+                    longest, there = end, [name]
+                elif there and end == longest:
+                    there.append(name)
             if not NEUTRAL.isdisjoint(there):
                 covered = longest
-            if keys[place] in asked and asked.issuperset(keys[place:longest]):
-                there -= bound
-            found += [(place, longest, name) for name in there]
+            is_asked = keys[place] in asked and asked.issuperset(keys[place:longest])
+            found += [(place, longest, name) for name in dict.fromkeys(there) if not (is_asked and name in bound)]
         return found
 
     def clause(self, start: int, end: int, sentence: int) -> tuple[int, int]:
@@ -277,7 +272,7 @@ def slot(words: Words) -> tuple[int, int] | None:
     return bisect_left(starts, found[0]), bisect_left(starts, found[1])
 
 
-class Claim(NamedTuple):
+class Assertion(NamedTuple):
     """How a mention is told: its sentence; whether it turns from what was said to what was asked; whether it is
     announced as an answer, or denied right before."""
 
@@ -292,7 +287,7 @@ class Scene(NamedTuple):
 
     page: Page
     mentions: list[Mention]
-    claims: dict[Mention, Claim]
+    claims: dict[Mention, Assertion]
     slot: tuple[int, int] | None
 
 
@@ -313,7 +308,7 @@ def scene(page: Page, found: list[Mention]) -> Scene:
     return Scene(page, found, claims, filled)
 
 
-def _claim(page: Page, mention: Mention) -> Claim:
+def _claim(page: Page, mention: Mention) -> Assertion:
     sentence = page.sentence(mention.start)
     (low, high), keys = page.bounds(sentence), page.words.keys
     before = [hit for hit in page.hits(sentence) if hit[0] < mention.start]
@@ -322,7 +317,7 @@ def _claim(page: Page, mention: Mention) -> Claim:
     is_asked = share > 0 and ("answer" in names or 2 * share > len(page.asked.roots))
     turns = "turn" in names and DISCLAIMING.isdisjoint(names)
     is_denied = any(name == "denial" and stop + 2 >= mention.start for _, stop, name in before)
-    return Claim(sentence, turns and is_asked, "answer" in names, is_denied)
+    return Assertion(sentence, turns and is_asked, "answer" in names, is_denied)
 
 
 def _is_step(page: Page, mention: Mention, result: Number | None) -> bool:
@@ -330,7 +325,7 @@ def _is_step(page: Page, mention: Mention, result: Number | None) -> bool:
     if not mention.kind.startswith("number"):
         return False
     keys, low = page.words.keys, page.starts[page.sentence(mention.start)]
-    if not CHECKS.isdisjoint(keys[low : min(low + 4, mention.start)]):
+    if not CHECKS.isdisjoint(keys[low : mention.start]):
         return True
     near = numbers(keys, page.words.raws, max(0, mention.start - 1), mention.end + 3)
     own = [one.value for one in near if one.start < mention.end and mention.start < one.end]
@@ -519,39 +514,37 @@ def polar(page: Page, sides: dict[bool, Side]) -> list[Mention]:
 
     A word that its own sentence, or the next one, contradicts by saying just what was asked gives way to that.
     """
-    found = [one for sentence in range(min(len(page.starts), 24)) for one in _restated(page, sides, sentence)]
+    found = [one for sentence in range(min(len(page.starts), 24)) if (one := _restated(page, sides, sentence))]
     said = {page.sentence(one.start): one.side for one in found if one.kind == "said in other words"}
     keys = page.words.keys
     for place in [place for place, key in enumerate(keys) if key in SAID or key in ALONE][:64]:
-        for one in _spoken(page, sides, place):
+        if (one := _spoken(page, sides, place)) is not None:
             sentence = page.sentence(place)
             restated = {said.get(sentence), said.get(sentence + 1) if page.ends[sentence] - place <= 2 else None}
-            if restated <= {one.side, None}:
-                found.append(one)
+            found += [one] if restated <= {one.side, None} else []
     if any(keys[one.end - 1] not in JUDGING for one in found):  # 'Right. The statement is false.'
         found = [one for one in found if keys[one.end - 1] not in JUDGING]
     found.sort()
     return found if len(found) <= 32 else found[:16] + found[-16:]
 
 
-def _spoken(page: Page, sides: dict[bool, Side], place: int) -> Iterator[Mention]:
+def _spoken(page: Page, sides: dict[bool, Side], place: int) -> Mention | None:
     """What a word says that may mean yes or no, after all that turns it round in its clause."""
-    keys, key = page.words.keys, page.words.keys[place]
-    sentence = page.sentence(place)
+    keys, key, sentence = page.words.keys, page.words.keys[place], page.sentence(place)
     (low, high), after = page.bounds(sentence), keys[place + 1] if place + 1 < len(keys) else "."
     value = SAID.get(key)
     if value is None and high - low < 5 and after != "not" and (key != "not" or after in STOPS):
         value = ALONE.get(key)
     is_other = (key == "no" and after not in AFTER_NO) or (key in JUDGING and after not in STOPS and after != ",")
     if value is None or is_other:
-        return
+        return None
     first, last = page.clause(place, place + 1, sentence)
     turns = [] if key in {"no", "yes"} else [at for at in range(first, last) if keys[at] in TURNS_ROUND and at != place]
     side = sides.get(value == (len(turns) % 2 == 0), "other")
-    yield Mention(min([place, *turns]), max([place, *turns]) + 1, side, "yes or no, denied" if turns else "yes or no")
+    return Mention(min([place, *turns]), max([place, *turns]) + 1, side, "yes or no, denied" if turns else "yes or no")
 
 
-def _restated(page: Page, sides: dict[bool, Side], sentence: int) -> Iterator[Mention]:
+def _restated(page: Page, sides: dict[bool, Side], sentence: int) -> Mention | None:
     """A sentence that repeats what was asked, and nothing else: the number of denials in it decides."""
     (low, high), keys, asked = page.bounds(sentence), page.words.keys, page.asked
     high = next((place for place in range(low + 1, high) if keys[place] in REASONS), high)
@@ -559,18 +552,17 @@ def _restated(page: Page, sides: dict[bool, Side], sentence: int) -> Iterator[Me
     roots = [root for root in asked.roots if root not in INSTRUCTED]
     places = [place for place in range(low, high) if keys[place][:ROOT] in roots]
     shared, is_pronoun = {keys[place][:ROOT] for place in places}, not PRONOUNS.isdisjoint(keys[low : low + 3])
-    if is_pronoun and high - low < 5 and keys[high - 1] in asked.keys & AUXILIARIES | {"not"}:  # 'it does not'
-        yield Mention(low, high, sides[(not denials) != asked.is_denied], "said in other words")
-    if not shared or 2 * len(shared) < len(roots) - is_pronoun:
-        return
-    cued = {place for begin, stop, _ in page.hits(sentence) for place in range(begin, stop)} | set(places)
-    if any(place not in cued and is_informative(keys[place]) for place in range(places[0], places[-1])):
-        return
-    if not OTHER_TIMES.isdisjoint({*keys[low : places[-1]]} - asked.keys):
-        return
-    kind = "said in other words" if len(shared) == len(roots) else "said in part"
     side = sides[len(denials) % 2 == asked.is_denied]
-    yield Mention(min([*places, *denials]), max([*places, *denials]) + 1, side, kind)
+    if is_pronoun and high - low < 5 and keys[high - 1] in asked.keys & AUXILIARIES | {"not"}:  # 'it does not'
+        return Mention(low, high, side, "said in other words")
+    cued = {place for begin, stop, _ in page.hits(sentence) for place in range(begin, stop)} | set(places)
+    between = range(places[0], places[-1]) if places else range(0)
+    is_other = any(place not in cued and is_informative(keys[place]) for place in between)
+    is_other |= not OTHER_TIMES.isdisjoint({*keys[low : between.stop]} - asked.keys)
+    if is_other or not shared or 2 * len(shared) < len(roots) - is_pronoun:
+        return None
+    kind = "said in other words" if len(shared) == len(roots) else "said in part"
+    return Mention(min([*places, *denials]), max([*places, *denials]) + 1, side, kind)
 
 
 INSTRUCTED: Final = frozenset({"true", "false", "yes", "answe", "respo", "state"})
