@@ -293,7 +293,7 @@ def is_english(folded: str) -> bool:
     """Whether a folded text may be read as English: most of its letters are Latin, and it does not have more function
     words of another language than English ones."""
     head = folded[:LOOKED_AT]
-    letters = [char for char in head if char.isalpha()]
+    letters = [] if head.isascii() else [char for char in head if char.isalpha()]
     if len(letters) > 3 and sum(char > "\u024f" for char in letters) > len(letters) / 2:
         return False
     words = WORD.findall(head)
