@@ -84,10 +84,10 @@ _NUMBERED: Final = "|".join(listed("numbered"))
 GAP: Final = re.compile(r"\n\s*?\n\s*?\n\s*?\n")
 """Three empty lines or more: a new document begins."""
 NEW_TURN: Final = re.compile(
-    rf"(?:\n|[.!?\"')\]}}])[ *#>_-]{{0,12}}(?:(?:{_NUMBERED}) ?\d+|user ?\d*|agent [a-z]|prior users'?(?: \w+)?|q\d?"
-    rf"|{alternatives('speakers')})[ *]{{0,4}}(?:\([^)\n]{{0,20}}\)[ *]*)?:"
+    rf"(?:\n[ *#>_-]*(?:(?:{_NUMBERED}) ?\d+|user ?\d*|agent [a-z]|prior users'?(?: \w+)?|q\d?)"
+    rf"|(?:\n|[.!?\"')\]}}])[ *#>_-]{{0,12}}{alternatives('speakers')})[ *]{{0,4}}(?:\([^)\n]{{0,20}}\)[ *]*)?:"
 )
-"""How a turn, a question or a quiz begins, on a new line or after a sentence, that the model invents."""
+"""How a turn, a question or a quiz begins on a new line, or a speaker after a sentence, that the model invents."""
 ANNOUNCED: Final = re.compile(r"[\s*#>_-]*(?:question|problem)\b")
 INVENTED: Final = re.compile(rf"\W*(?:(?:{_NUMBERED}|q)\W?\d|(?:flashcard|quiz|\[q\])|{alternatives('invented')})")
 """How a question of its own follows the instructions that a model invents."""
