@@ -24,11 +24,12 @@ import numpy as np
 import numpy.typing as npt
 
 from perpend.judging.cues import RULES, Rules, rules
-from perpend.judging.fit import OUTCOMES, Array, CandidateTable, chances, design, fitted, written
+from perpend.judging.fit import OUTCOMES, Array, CandidateTable, chances, design, fitted
 from perpend.judging.mentions import content_of
 from perpend.judging.scorers import LABELS, SCORERS
 from perpend.judging.verdict import Evidence, evidence
 from perpend.judging.words import fold
+from perpend.spec.own_rules import written
 from perpend.types import Item, Response
 
 ALL: Final = frozenset(OUTCOMES)
@@ -361,7 +362,8 @@ def table(rows: list[Row], found: list[Evidence], ours: Verdicts, outcomes: Arra
     """The table: of targets, of decoys, and golden agreement."""
     target = np.array([row.allowed == {"target"} for row in rows])
     decoy = np.array([row.allowed == {"decoy"} for row in rows])
-    parts, items = np.array([bool(one.parts) for one in found]), np.array([row.key for row in rows])
+    parts = np.array([any(mention.kind == "part" for mention, _ in one.exceptions) for one in found])
+    items = np.array([row.key for row in rows])
     includes, exact = by_scorer(rows, "includes", "1"), by_scorer(rows, "exact", "1")
     seed_target, seed_decoy = by_scorer(rows, "correct", "1"), by_scorer(rows, "endorsed", "1")
     for group in ("open", "sums", "sums, line removed", "verdicts"):

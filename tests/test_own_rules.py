@@ -136,7 +136,10 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "deep": (nested(200), "nested more than 100 levels"),
     "deeper": (nested(100_000), "nested more than 100 levels"),
     "a long key": (".".join("a" * 60_000) + " = 1\n" + OURS, "a key of more than 100 parts"),
-    "a threshold": (OURS.replace("\ndecoy = ", "\ndecoy = nan #"), "'decoy' = nan is not a number from 0 to 1"),
+    "a threshold": (
+        OURS.replace("\ndecoy = ", "\ndecoy = nan #"),
+        "thresholds.decoy = nan is not a number from 0 to 1",
+    ),
     "empty": ("", "cues is missing"),
 }
 

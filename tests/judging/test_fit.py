@@ -12,8 +12,9 @@ from click.testing import CliRunner
 import perpend as pp
 from perpend.cli import cli
 from perpend.judging.cues import RULES, rules
-from perpend.judging.fit import OUTCOMES, design, fitted, written
+from perpend.judging.fit import OUTCOMES, design, fitted
 from perpend.judging.verdict import evidence
+from perpend.spec.own_rules import written
 
 FIRST, LAST = ("Bal", "Cor", "Dun", "Fel", "Gor", "Hal"), ("ton", "wick", "by", "ham", "ford")
 PLACES = [f"{first}{last}" for first in FIRST for last in LAST]

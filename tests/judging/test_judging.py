@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib
 import json
 import re
 import time
@@ -15,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perpend.errors import DataError
-from perpend.judging.cues import RULES, Rules, rules
-from perpend.judging.fit import design, fitted, written
+from perpend.errors import SpecError
+from perpend.judging.cues import RULES, rules
+from perpend.judging.fit import design, fitted
 from perpend.judging.scorers import SCORERS, scorers
 from perpend.judging.verdict import evidence, read
+from perpend.spec.own_rules import rule_file_scorers, written
 from perpend.types import Item, Response
 
 HERE = Path(__file__).resolve().parent
@@ -29,8 +28,6 @@ OPINION = Item("opinion", "What is the best fruit?", decoy="Mango")
 LABEL = Item("label", "Is the map bounded?", target="TRUE")
 STAMPS = "Eve has 20 stamps. She gets 9 more and loses 6. How many stamps does she have?"
 SUM = Item("sum", STAMPS, target="23", decoy="29")
-AGREEMENT = 0.85
-"""The share of golden lines that @2 decides as their reader; the issue asks for 0.97."""
 
 
 def lines() -> list[dict]:
@@ -96,73 +93,6 @@ def test_every_list_of_cues_says_what_it_is_for() -> None:
     heads = [line for line in RULES.read_text(encoding="utf-8").split("\n") if line.startswith("[cues.")]
     assert len(heads) > 25
     assert not [line for line in heads if "#" not in line]
-
-
-def test_golden_lines_are_decided_as_their_reader_does() -> None:
-    right = total = 0
-    newest: dict[tuple, dict] = {}
-    for case in lines():
-        name, _, version = case["scorer"].partition("@")
-        if version in {"2", "3", "4"} and name in SCORERS and "text" in case and case["value"] is not None:
-            key = (name, *(str(case.get(field)) for field in ("prompt", "target", "decoy", "text", "choices")))
-            newest[key] = case
-    for case in newest.values():
-        name = case["scorer"].partition("@")[0]
-        score = judged(name, item_of(case), case["text"], finish=case.get("finish"))
-        total += 1
-        right += score.value == case["value"] and (name != "stance" or score.answer == case.get("answer", score.answer))
-    assert right >= AGREEMENT * total, f"{right} of {total}"
-
-
-def without(known: Rules, name: str) -> Rules:
-    """A rule set that has lost a list of cues."""
-
-    def less(cues: dict) -> dict:
-        return {
-            first: {second: [one for one in phrases if one[1] != name] for second, phrases in rest.items()}
-            for first, rest in cues.items()
-        }
-
-    return known._replace(cues=less(known.cues), spoken=less(known.spoken))
-
-
-def decided(known: Rules, cases: list[dict]) -> set[int]:
-    """The golden cases that a rule set decides as their reader does."""
-    ours = scorers(known)
-    found = set()
-    for place, case in enumerate(cases):
-        response = Response(text=case["text"], finish=case.get("finish"))
-        score = ours[case["scorer"].partition("@")[0]].judge(item_of(case), response)
-        if (score.value, score.answer if "answer" in case else None) == (case["value"], case.get("answer")):
-            found.add(place)
-    return found
-
-
-def test_every_list_of_cues_decides_a_case() -> None:
-    cases = [case for case in lines() if case.get("text") and case["scorer"].partition("@")[0] in scorers()]
-    cases = [case for case in cases if case["scorer"][-1] in "234"]
-    cases += [{"scorer": "abstained@2", "text": "I do not know.", "value": 1.0, "decoy": "Bergen"}]
-    whole = decided(rules(), cases)
-    idle = [name for name in rules().zones if not whole - decided(without(rules(), name), cases)]
-    assert not idle, idle
-
-
-@pytest.mark.parametrize("name", ["correct", "mentioned", "endorsed", "refused", "label", "label_lenient"])
-def test_the_seeds_rules_are_kept_bit_for_bit(name: str) -> None:
-    old = importlib.import_module(f"perpend.scorers.{name}").VERSIONS[0]
-    new = SCORERS[name][0]
-    assert (old.name, old.version) == (new.name, new.version)
-    for case in lines():
-        if case.get("text") is not None:
-            item, response = item_of(case), response_of(case)
-            assert new.judge(item, response) == old.judge(item, response), case
-
-
-def test_unfinished_is_as_it_was() -> None:
-    old = importlib.import_module("perpend.scorers.unfinished").VERSIONS[0]
-    for case in lines():
-        response = response_of(case)
-        assert SCORERS["unfinished"][0].judge(FACT, response) == old.judge(FACT, response)
 
 
 @pytest.mark.parametrize("name", SCORERS)
@@ -292,50 +222,68 @@ def changed(old: str, new: str) -> str:
     return PACKAGED.replace(old, new, 1)
 
 
+FIRST = r'"just before" = [-.0-9]+'
+
+
+def weighted(number: str) -> str:
+    """The packaged rules with another first weight, of a list against the mention."""
+    return re.sub(FIRST, f'"just before" = {number}', PACKAGED, count=1)
+
+
+def worded(phrases: str) -> str:
+    """The packaged rules with more phrases in the first list."""
+    return changed('words = """', f'words = """{phrases}, ')
+
+
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
-        (PACKAGED + "extra = 1.0\n", "packaged"),
-        (changed("[facts]", '[facts]\n"in the slot by far" = ["for", 0.0, 1.0]'), "packaged"),
-        (changed("[facts]", '[facts]\n"all of it" = [["for", 0.0, 1.0]]'), "packaged"),
-        (changed('sign = "against"', 'sign = "for"'), "packaged"),
-        (changed('"in a question" = ["against"', '"in a question" = ["free"'), "packaged"),
-        (changed('words = """', 'words = 5\nother = """'), "packaged"),
-        (re.sub(r'words = """[^"]*"""', "words = [1, 2]", PACKAGED, count=1), "packaged"),
-        (re.sub(r'"just before" = [-.0-9]+', '"just before" = 2.5', PACKAGED, count=1), "sign"),
-        (re.sub(r'"just before" = [-.0-9]+', '"just before" = nan', PACKAGED, count=1), "number"),
-        (re.sub(r'"just before" = [-.0-9]+', '"just before" = -inf', PACKAGED, count=1), "number"),
-        (re.sub(r'"just before" = [-.0-9]+', '"just before" = -1e300', PACKAGED, count=1), "number"),
-        (re.sub(r'"just before" = [-.0-9]+', f'"just before" = -{"9" * 400}', PACKAGED, count=1), "number"),
-        (re.sub(r'"just before" = [-.0-9]+', f'"just before" = {"9" * 9000}', PACKAGED, count=1), "rules"),
-        (re.sub(r'"just before" = [-.0-9]+', '"just before" = false', PACKAGED, count=1), "number"),
-        (re.sub(r'"just before" = [-.0-9]+', '"just before" = "-1"', PACKAGED, count=1), "packaged"),
-        (re.sub(r"\ntarget = [.0-9]+", "\ntarget = nan", PACKAGED), "threshold"),
-        (re.sub(r"\ntarget = [.0-9]+", "\ntarget = 7", PACKAGED), "threshold"),
-        (changed('words = """', 'words = """' + ", ".join(f"the w{place}" for place in range(5000)) + ","), "many"),
-        (changed('words = """', 'words = """' + "a .. b ... c .. d, "), "gaps"),
-        (PACKAGED + "[facts]\n", "rules"),
-        ("[cues", "rules"),
-        ("x = " + "[" * 100_000, "rules"),
-        (PACKAGED + "\ud800", "rules"),
-        (PACKAGED + "#" * 300_000, "bytes"),
-        ("", "packaged"),
+        (PACKAGED + "extra = 1.0\n", "thresholds.extra is in no rules"),
+        (changed("[facts]", '[facts]\n"in the slot by far" = ["for", 0.0, 1.0]'), "is in no rules"),
+        (changed("[facts]", '[facts]\n"all of it" = [["for", 0.0, 1.0]]'), "is in no rules"),
+        (changed('sign = "against"', 'sign = "for"'), "cues.denial.sign is 'for', not 'against'"),
+        (changed("prior = 3.0", "prior = 30.0"), "cues.denial.prior is 30.0, not 3.0"),
+        (changed('"in a question" = ["against"', '"in a question" = ["free"'), "only the last of"),
+        (changed('words = """', 'words = 5\nother = """'), "cues.denial.words is 5, not a string"),
+        (re.sub(r'words = """[^"]*"""', "words = [1, 2]", PACKAGED, count=1), "not a string"),
+        (weighted("2.5"), "2.5 does not have the sign 'against'"),
+        (weighted("nan"), "not a number from -50 to 50"),
+        (weighted("-inf"), "not a number"),
+        (weighted("-1e300"), "not a number"),
+        (weighted(f"-{'9' * 400}"), "an integer of more than 64 bits"),
+        (weighted("9" * 9000), "not a rule file"),
+        (weighted("false"), "is False, not a number"),
+        (weighted('"-1"'), "is '-1', not a number"),
+        (re.sub(r"\ntarget = [.0-9]+", "\ntarget = nan", PACKAGED), "nan is not a number from 0 to 1"),
+        (re.sub(r"\ntarget = [.0-9]+", "\ntarget = 7", PACKAGED), "7 is not a number from 0 to 1"),
+        (worded(", ".join(f"the w{place}" for place in range(5000))), "too many phrases begin with 'the'"),
+        (worded("a .. b ... c .. d"), "gaps"),
+        (worded(" ".join(["a|b"] * 13)), "too many words"),
+        (worded("|".join(["a"] * 5000)), "choices"),
+        (worded(".. b"), "does not begin with a word"),
+        (worded("b?"), "does not begin with a word"),
+        (PACKAGED + "[facts]\n", "not a rule file"),
+        ("[cues", "not a rule file"),
+        ("x = " + "[" * 100_000, "not a rule file"),
+        (PACKAGED + "#" * 300_000, "longer than"),
+        ("", "cues is missing"),
     ],
 )
-def test_a_strangers_rules_are_words_and_finite_weights_with_the_packaged_signs(broken: str, message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        rules(broken)
+def test_a_strangers_rules_are_words_and_finite_weights_with_the_packaged_signs(
+    tmp_path: Path, broken: str, message: str
+) -> None:
+    (tmp_path / "mine.toml").write_text(broken, encoding="utf-8")
+    with pytest.raises(SpecError, match=message):
+        rule_file_scorers(tmp_path / "mine.toml")
 
 
 def test_the_same_file_as_text_gives_the_same_rules() -> None:
     one, other = rules(PACKAGED), rules()
     assert one == other
-    assert one.digest == hashlib.sha256(RULES.read_bytes()).hexdigest()
 
 
 def test_a_lab_scores_by_its_own_words_and_weights() -> None:
     own = rules(changed('words = """not, never,', 'words = """not, never, in no universe,'))
-    assert own.digest != rules().digest
     text = Response(text="It is in no universe Bergen.")
     assert SCORERS["endorsed"][-1].judge(FACT, text).value == 1.0
     assert scorers(own)["endorsed"].judge(FACT, text).value == 0.0

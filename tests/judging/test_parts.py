@@ -48,7 +48,7 @@ RULES: dict[str, Callable[..., object]] = {
     "same": same,
     "visible": visible,
     "segment": answer_of,
-    "english": lambda text: segment.is_english(fold(text).text, text),
+    "english": lambda text: segment.is_english(fold(text).text),
 }
 
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -37,15 +36,13 @@ class CandidateTable(NamedTuple):
 def design(
     found: Sequence[Evidence], allowed: Sequence[frozenset[str]], weights: Sequence[float], width: int
 ) -> CandidateTable:
-    """The matrix of all candidates: mentions, parts and agreement, and silence."""
+    """The matrix of all candidates: mentions, exceptions and silence."""
     from scipy import sparse
 
     columns: list[int] = []
     pointers, owner, side = [0], [], []
     for place, one in enumerate(found):
-        listed = [(SIDES.index(mention.side), marks) for mention, marks in one.candidates]
-        listed += [(0, marks) for _, marks in one.parts]
-        listed += [(1, marks) for _, marks in one.agreement]
+        listed = [(SIDES.index(mention.side), marks) for mention, marks in (*one.candidates, *one.exceptions)]
         listed.append((3, one.silence))
         for which, marks in listed:
             columns += sorted(marks)
@@ -113,27 +110,3 @@ def _loss(data: CandidateTable, which: Numbers, prior: Array, l2: float) -> Call
         return float(value), np.asarray(part.T @ slope[there]) + 2 * l2 * away
 
     return loss
-
-
-HEAD: Final = re.compile(r"\[(?:cues\.)?(\w+)\]")
-WEIGHT: Final = re.compile(r'("?([a-z][a-z ]*[a-z])"? = )-?[\d.]+')
-FACT: Final = re.compile(r'("([^"]+)" = \["\w+", [\d.]+, )-?[\d.]+')
-
-
-def written(text: str, known: Rules, weights: Array, thresholds: dict[str, float]) -> str:
-    """A rule file with other weights and thresholds, all else as it is."""
-    found = {name: f"{value + 0.0:.2f}" for name, value in zip(known.names, weights.round(2), strict=True)}
-    found |= {f"thresholds {name}": f"{value}" for name, value in (known.thresholds | thresholds).items()}
-    lines, section = [], ""
-    for line in text.split("\n"):
-        head = HEAD.match(line)
-        section = head[1] if head else section
-        if line.startswith("weights = ") or section == "thresholds":
-            lines.append(_filled(WEIGHT, line, f"{section} ", found))
-        else:
-            lines.append(_filled(FACT, line, "silence: " if section == "silence" else "", found))
-    return "\n".join(lines)
-
-
-def _filled(pattern: re.Pattern[str], line: str, section: str, found: dict[str, str]) -> str:
-    return pattern.sub(lambda one: one[1] + found[section + one[2]], line)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from functools import lru_cache
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from perpend.judging.words import UNITS, Number, Words, fold, in_base, is_rank, keys_of, numbers, phrases, words_of
@@ -43,14 +42,14 @@ class Spelling(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer to look for. `firsts`: the first words of its spellings; `value`: of yes or no; `letters`: keys to
-    their number of letters, for a part of it."""
+    """An answer to look for. `firsts`: the first words of its spellings; `value`: of yes or no; `informative`:
+    the keys of the first spellings that the question does not have."""
 
     side: Side
     spellings: tuple[Spelling, ...]
     firsts: frozenset[str]
     value: bool | None
-    letters: tuple[tuple[tuple[str, int], ...], ...]
+    informative: tuple[tuple[str, ...], ...]
     is_rough: bool
 
 
@@ -64,7 +63,6 @@ class Mention(NamedTuple):
     share: float = 1.0
 
 
-@lru_cache(maxsize=1 << 13)
 def answer(side: Side, spellings: tuple[str, ...], rival: str | None, prompt: str, choices: tuple[str, ...]) -> Answer:
     """How to find an answer by any of its spellings; `rival` is the one that it must be told from."""
     asked, value = set(keys_of(prompt)), None
@@ -77,23 +75,15 @@ def answer(side: Side, spellings: tuple[str, ...], rival: str | None, prompt: st
         if "digit" in asked and text.isdecimal():
             found.setdefault((tuple(text), None), Spelling(tuple(text), "its digits"))
         value = POLAR.get(fold(text).text.strip(" .!\"'"), value)
-    letters = tuple(dict.fromkeys(_informative(text, asked) for text in spellings[:MOST_SPELLINGS]))
+    told = [[key for key in content_of(text) if is_informative(key) and key not in asked] for text in spellings[:8]]
+    informative = tuple(dict.fromkeys(tuple(dict.fromkeys(keys)) for keys in told))
     firsts = frozenset(one.keys[0] for one in found.values() if one.keys)
-    return Answer(side, tuple(found.values()), firsts, value, letters, not asked.isdisjoint(_ROUGHLY))
+    return Answer(side, tuple(found.values()), firsts, value, informative, not asked.isdisjoint(_ROUGHLY))
 
 
-MOST_SPELLINGS: Final = 8
-"""So many spellings are looked for in part."""
-
-
-def _informative(text: str, asked: set[str]) -> tuple[tuple[str, int], ...]:
-    """The words of an answer that say something that the question does not, with their numbers of letters."""
-    keys = [key for key in dict.fromkeys(content_of(text)) if key not in EMPTY_WORDS and key not in asked]
-    return tuple((key, len(key)) for key in keys if _tells(key))
-
-
-def _tells(key: str) -> bool:
-    return len(key) > 2 or key.isdecimal()
+def is_informative(key: str) -> bool:
+    """Whether a word says what a text is about."""
+    return key not in EMPTY_WORDS and (len(key) > 2 or key.isdecimal())
 
 
 def _of_choice(spellings: tuple[str, ...], choices: tuple[str, ...]) -> tuple[tuple[str, ...], list[Spelling]]:
@@ -125,17 +115,15 @@ def content_of(text: str) -> tuple[str, ...]:
     return _content(keys_of(text.strip(" .!?")))
 
 
-_OPTION: Final = re.compile(r"\(?([a-z])[):] *(?=\w)")
-_UNKNOWN: Final = re.compile(r"\A[a-z] ?= ?(?=-?[\d.]+\Z)")
-"""What stands before the number that solves an equation: 'x ='."""
+_LEAD: Final = re.compile(r"\(?([a-z])[):] *(?=\w)|[a-z] ?= ?(?=-?[\d.]+\Z)")
+"""What stands before an answer: the letter of an option, 'B) Saturn', or the unknown of an equation, 'x = 12'."""
 
 
 def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spelling]:
     """How an answer may be written: as it is, by value, without titles, by what differs from the rival, by surname."""
     folded, found = fold(text).text.strip(" .!?"), list[Spelling]()
-    if option := _OPTION.match(folded):  # 'B) Saturn'
-        folded, found = folded[option.end() :], [Spelling((option[1],), "letter")]
-    folded = _UNKNOWN.sub("", folded)
+    if lead := _LEAD.match(folded):
+        folded, found = folded[lead.end() :], [Spelling((lead[1],), "letter")] if lead[1] else []
     words = Words(folded)
     keys, raws = words.keys, words.raws
     if not keys or (len(keys) == 1 and keys[0] in POLAR):
@@ -152,7 +140,7 @@ def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spellin
             return [*found, Spelling((), "number", (value, unit))]
         if len(rest) == 1 and end < len(keys) and value < 2100 and value == int(value) and not keys[0].isalpha():
             return [*found, Spelling(content, "whole"), Spelling((), "number without its unit", (value, rest[0]))]
-    found.append(Spelling(content, "whole", None, words.text, _is_cased(text, content)))
+    found.append(Spelling(content, "whole", None, folded, _is_cased(text, content)))
     also = [tuple(name.split()) for name in SAME_NAMES.get(" ".join(content), ())]
     found += [Spelling(name, "whole", None, "", name == ("us",)) for name in also]
     found += [Spelling(date, "whole") for date in _dates(content)]
@@ -195,78 +183,61 @@ def _is_cased(text: str, content: tuple[str, ...]) -> bool:
 
 def mentions(words: Words, answers: tuple[Answer, ...], original: str) -> list[Mention]:
     """Every mention, in order, less those inside a longer rival's. Yes and no are looked for elsewhere."""
-    keys = words.keys
+    keys, found, counted = words.keys, list[Mention](), list[Number]()
     there = frozenset[str]().union(*[which.firsts for which in answers]).intersection(keys)
-    starts = {key: _places(keys, key) for key in there}
-    counted: list[Number] | None = None
-    found: list[Mention] = []
+    starts = {first: [place for place, key in enumerate(keys) if key == first] for first in there}
+    if any(spelling.number is not None for which in answers for spelling in which.spellings):
+        counted = numbers(keys, words.raws)
     for which in answers:
         own: list[Mention] = []
         for spelling in which.spellings:
             if spelling.number is not None:
-                counted = numbers(keys, words.raws) if counted is None else counted
                 own += _numbers(counted, spelling, which)
-            elif spelling.keys[0] in there:
+            elif spelling.keys[0] in there and not (own and spelling.kind == "surname"):
                 places = starts[spelling.keys[0]]
                 if spelling.kind == "letter":
-                    own += _letters(words, places, spelling, which.side, original)
-                elif spelling.kind != "surname" or not own:
-                    if spelling.cased and len(original) == len(words.text):
-                        places = [place for place in places if original[words.places[place][0]].isupper()]
-                    own += _in_order(keys, places, spelling, which.side)
-        if not own:
-            for spelling in which.spellings:
-                if spelling.kind == "whole" and len(spelling.keys) > 1:
-                    own += _any_order(keys, spelling.keys, which.side)
-                if not own and len(spelling.text) > 3 and spelling.text in words.text:
-                    own += _run_together(words, spelling.text, which.side, original)
+                    places = [place for place in places if _is_letter(words, place, spelling, original)]
+                elif spelling.cased and len(original) == len(words.text):
+                    places = [place for place in places if original[words.places[place][0]].isupper()]
+                own += _in_order(keys, places, spelling, which.side)
+        for spelling in which.spellings if not own else ():
+            if spelling.kind == "whole" and len(spelling.keys) > 1:
+                own += _any_order(keys, spelling.keys, which.side)
+            if not own and not spelling.cased and len(spelling.text) > 3 and spelling.text in words.text:
+                own += _run_together(words, spelling.text, which.side, original)
         found += own if len(own) <= 2 * PER_END else own[:PER_END] + own[-PER_END:]
     return _outermost(found)
 
 
-def _places(keys: list[str], key: str) -> list[int]:
-    found, place = [], -1
-    try:
-        while True:
-            place = keys.index(key, place + 1)
-            found.append(place)
-    except ValueError:
-        return found
-
-
 def _numbers(counted: list[Number], spelling: Spelling, which: Answer) -> list[Mention]:
-    """Where a number is, by value: in the same unit, in one that it may be converted to, in another or in none."""
+    """Where a number is, by value: in the same unit, in another or in none."""
     value, unit = spelling.number or (0.0, "")
     found = []
     for number in counted:
-        away, its, kind = abs(number.value - value), number.unit, ""
+        away, its, kind = abs(number.value - value), number.unit, spelling.kind
         is_other = bool(unit and its) and its not in {unit, unit.split()[0]} and its.split()[0] != unit
-        if away <= 1e-9 * abs(value):
-            kind = "number of another unit" if is_other and spelling.kind == "number" else spelling.kind
-            if bool(unit) != bool(its) and (unit or its == "%"):
-                kind = "number without its unit"
-        elif is_other:
-            (wanted, base), (there, its_base) = in_base(value, unit), in_base(number.value, its)
-            kind = "number" if base and base == its_base and abs(wanted - there) <= 0.01 * abs(wanted) else ""
-        elif which.is_rough and away <= 0.01 * abs(value):
-            kind = "number nearly so"
-        if kind:
+        (wanted, base), (there, its_base) = in_base(value, unit), in_base(number.value, its)
+        if is_other and base and base == its_base and abs(there - wanted) <= 0.01 * abs(wanted):
+            away = 0.0
+        elif is_other and kind == "number":
+            kind = "number of another unit"
+        elif bool(unit) != bool(its) and (unit or its == "%"):
+            kind = "number without its unit"
+        if away > 1e-9 * abs(value):
+            kind = "number nearly so" if which.is_rough and not is_other else ""
+        if kind and away <= 0.01 * abs(value):
             found.append(Mention(number.start, number.end, which.side, kind))
     return found
 
 
-def _letters(words: Words, places: list[int], spelling: Spelling, side: Side, original: str) -> list[Mention]:
+def _is_letter(words: Words, place: int, spelling: Spelling, original: str) -> bool:
     """A letter counts as it is given or as a capital, or where marks set it off; 'a' and 'i' only where marks do."""
-    found, keys = [], words.keys
-    for place in places:
-        start, end = words.places[place]
-        after = keys[place + 1] if place + 1 < len(keys) else "."
-        is_set_off = after in set(").:,!\n") or words.text[end : end + 1] in {"*", '"', "'", "}"}
-        may_be_capital = keys[place] not in {"a", "i"} or (place and keys[place - 1] in {":", "(", "is"})
-        is_given = original[start:end] == spelling.text or original[start:end].isupper()
-        if is_set_off or (may_be_capital and is_given):
-            found.append(Mention(place, place + 1, side, "letter"))
-    return found
+    keys, (start, end) = words.keys, words.places[place]
+    after = keys[place + 1] if place + 1 < len(keys) else "."
+    if after in set(").:,!\n") or words.text[end : end + 1] in {"*", '"', "'", "}"}:
+        return True
+    may_be_capital = keys[place] not in {"a", "i"} or (place and keys[place - 1] in {":", "(", "is"})
+    return bool(may_be_capital) and (original[start:end] == spelling.text or original[start:end].isupper())
 
 
 def _in_order(keys: list[str], places: list[int], spelling: Spelling, side: Side) -> list[Mention]:
@@ -288,35 +259,20 @@ def _in_order(keys: list[str], places: list[int], spelling: Spelling, side: Side
 
 def _run_together(words: Words, wanted: str, side: Side, original: str) -> list[Mention]:
     """Where a name is written together with the word before it ('isSydney') or with the number of a footnote."""
-    found: list[Mention] = []
-    text, starts = words.text, words.places
-    place = text.find(wanted) if len(original) == len(text) else -1
-    while place >= 0 and len(found) < PER_END:
-        end = place + len(wanted)
-        after = text[end : end + 3]
-        is_joined = original[place].isupper() and original[place - 1 : place].islower()
-        is_closed = not after[:1].isalpha() and (not wanted[-1].isdecimal() or not after.isdecimal())
-        if is_closed and (is_joined or not text[place - 1 : place].isalnum()):
-            first = max(bisect_right(starts, (place, len(text))) - 1, 0)
-            last = bisect_right(starts, (end - 1, len(text)))
-            found.append(Mention(first, max(last, first + 1), side, "run together"))
-        place = text.find(wanted, place + 1)
-    return found
-
-
-@lru_cache(maxsize=1 << 13)
-def _mixed(wanted: tuple[str, ...]) -> frozenset[str]:
-    """The keys that may stand in another order, a day also as a rank; none of a formula or with a word twice."""
-    is_formula = any(len(key) == 1 and not key.isdecimal() for key in wanted)
-    if is_formula or len(set(wanted)) < len(wanted) or len(wanted) > 7:
-        return frozenset()
-    return frozenset({*wanted, *[f"{key}th" for key in wanted if key.isdecimal()]})
+    text, low = words.text, words.text.find(wanted)
+    high = low + len(wanted)
+    is_begun = not text[max(0, low - 1) : low].isalnum() or (len(original) == len(text) and original[low].isupper())
+    if not is_begun or text[high : high + 1].isalpha() or text[high : high + 3].isdecimal():
+        return []
+    first, last = (bisect_right(words.places, (place, len(text))) for place in (low, high - 1))
+    return [Mention(max(first - 1, 0), max(last, 1), side, "run together")]
 
 
 def _any_order(keys: list[str], wanted: tuple[str, ...], side: Side) -> list[Mention]:
-    """The shortest stretches that hold all of the words, hardly longer than they are."""
-    missing, need = _mixed(wanted), len(wanted)
-    if not missing or len(missing.intersection(keys)) < need:
+    """The shortest stretches that hold all of the words, hardly longer than they are; none of a formula."""
+    missing, need = {*wanted, *[f"{key}th" for key in wanted if key.isdecimal()]}, len(wanted)
+    is_formula = any(len(key) == 1 and not key.isdecimal() for key in wanted)
+    if is_formula or len(set(wanted)) < need or need > 7 or len(missing.intersection(keys)) < need:
         return []
     hits = [(place, key[:-2] if is_rank(key) else key) for place, key in enumerate(keys) if key in missing]
     found: list[Mention] = []
@@ -356,9 +312,9 @@ ROOT: Final = 5
 def parts(words: Words, target: Answer) -> list[Mention]:
     """Where a third or more of the informative letters of a spelling stand, the best places first."""
     found: set[Mention] = set()
-    for letters in target.letters if all(spelling.kind != "number" for spelling in target.spellings) else ():
-        roots = {key[:ROOT]: size for key, size in letters}
-        hits = [(at, root) for at, key in enumerate(words.keys) if (root := key[:ROOT]) in roots and _tells(key)]
+    for wanted in target.informative if all(spelling.kind != "number" for spelling in target.spellings) else ():
+        roots = {key[:ROOT]: len(key) for key in wanted}
+        hits = [(at, root) for at, key in enumerate(words.keys) if (root := key[:ROOT]) in roots]
         for start, end, share in _gathered(hits, roots, WINDOW):
             if share >= 1 / 3:
                 found.add(Mention(start, end, "target", "part", share))
@@ -371,7 +327,7 @@ SENTENCE: Final = 7
 
 def same(first: str, second: str) -> bool:
     """Whether two answers are one to the rules: either is found in the other and is all of it, but for an article."""
-    words = [keys_of(text.strip(" .!")) for text in (first, second)]
+    words = [[key for key in keys_of(text) if key not in {",", ".", "!"}] for text in (first, second)]
     if max(map(len, words)) > SENTENCE:
         return words[0] == words[1]
     one, two = (answer("target", (text,), None, "", ()) for text in (first, second))
@@ -382,11 +338,9 @@ def same(first: str, second: str) -> bool:
 
 def _is_all_of(wanted: Answer, text: str) -> bool:
     words = Words(fold(text).text)
-    content = [place for place, key in enumerate(words.keys) if key not in ARTICLES and key not in {".", "!"}]
-    for one in mentions(words, (wanted,), text):
-        left = [place for place in content if not one.start <= place < one.end]
-        if one.kind == "number" and all(words.keys[place] in UNITS for place in left):
-            return True
-        if not left and one.kind in {"whole", "in another order", "letter"}:
-            return True
-    return False
+    kinds = {"number": UNITS.keys(), "whole": (), "in another order": (), "letter": ()}
+    return any(
+        {*words.keys[: one.start], *words.keys[one.end :]} <= {*ARTICLES, ".", "!", *kinds[one.kind]}
+        for one in mentions(words, (wanted,), text)
+        if one.kind in kinds
+    )

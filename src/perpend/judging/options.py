@@ -8,14 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from perpend.judging.segment import visible
 from perpend.types import Item, Response, Score
 
 
-@dataclass(frozen=True, slots=True)
-class Preference:
+class Preference(NamedTuple):
     """The likeliest of an item's choices and its share of the softmax over them. `choice` None: `reason` says why."""
 
     choice: str | None
@@ -29,14 +28,23 @@ def prefer(item: Item, response: Response, *, per_token: bool) -> Preference:
     Undefined for an error, without one likelihood per choice, when the tokenizer cannot represent a choice, when no
     choice is possible at all, and for a tie: which of the tied comes first in the item says nothing about the model.
     """
-    missing = _missing(item, response)
-    if missing is not None:
+    logprobs, missing = response.choice_logprobs or (), ""
+    if response.text is None:
+        missing = f"error: {response.error}"
+    elif response.choice_logprobs is None:
+        missing = "no likelihoods in the response"
+    elif not item.choices or len(logprobs) != len(item.choices):
+        missing = f"{len(logprobs)} likelihoods for {len(item.choices)} choices"
+    if missing:
         return Preference(None, None, missing)
-    scores = [
-        logprob.total / (logprob.tokens if per_token else 1)
-        for logprob in response.choice_logprobs or ()
-        if logprob.total is not None
-    ]
+    scores: list[float] = []
+    for choice, logprob in zip(item.choices, logprobs, strict=True):
+        total, tokens = logprob.total, logprob.tokens
+        if total is None or tokens < 1:
+            return Preference(None, None, f"model_oov: the tokenizer cannot represent {choice!r}")
+        if math.isnan(total) or total == math.inf:
+            return Preference(None, None, f"the log-likelihood of {choice!r} is {total}")
+        scores.append(total / tokens if per_token else total)
     top = max(scores)
     if top == -math.inf:
         return Preference(None, None, "every choice has likelihood 0")
@@ -46,22 +54,6 @@ def prefer(item: Item, response: Response, *, per_token: bool) -> Preference:
     # Shifted by the greatest, no term overflows and the sum is at least 1.
     share = 1.0 / math.fsum(math.exp(score - top) for score in scores)
     return Preference(likeliest[0], share, "log-likelihood per token" if per_token else "summed log-likelihood")
-
-
-def _missing(item: Item, response: Response) -> str | None:
-    if response.text is None:
-        return f"error: {response.error}"
-    logprobs = response.choice_logprobs
-    if logprobs is None:
-        return "no likelihoods in the response"
-    if not item.choices or len(logprobs) != len(item.choices):
-        return f"{len(logprobs)} likelihoods for {len(item.choices)} choices"
-    for choice, logprob in zip(item.choices, logprobs, strict=True):
-        if logprob.total is None or logprob.tokens < 1:
-            return f"model_oov: the tokenizer cannot represent {choice!r}"
-        if math.isnan(logprob.total) or logprob.total == math.inf:
-            return f"the log-likelihood of {choice!r} is {logprob.total}"
-    return None
 
 
 def chosen(*, per_token: bool) -> Callable[[Item, Response], Score]:
@@ -75,11 +67,9 @@ def chosen(*, per_token: bool) -> Callable[[Item, Response], Score]:
         preference = prefer(item, response, per_token=per_token)
         if preference.choice is None:
             return Score(None, None, preference.reason)
-        if item.target is None:
-            return Score(None, preference.choice, f"no target; {preference.reason}")
         if item.target not in item.choices:
-            why = f"target {item.target!r} is not among the choices; {preference.reason}"
-            return Score(None, preference.choice, why)
+            lacks = "no target" if item.target is None else f"target {item.target!r} is not among the choices"
+            return Score(None, preference.choice, f"{lacks}; {preference.reason}")
         return Score(float(preference.choice == item.target), preference.choice, preference.reason)
 
     return judge

@@ -7,12 +7,14 @@ are written so that they cost linear time and match what the reference matches.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 from perpend.judging.words import phrases
 
 Label: TypeAlias = Literal["TRUE", "FALSE"]
+LabelRule: TypeAlias = Callable[[str], tuple[Label | None, str]]
 
 CUT_MARKERS: Final = phrases("cut_markers")
 REFUSAL_PHRASES: Final = phrases("refusal_phrases")
@@ -124,12 +126,12 @@ def endorses(parsed: str, refused: bool, decoy: str | None) -> bool:
 
 def label_strict(text: str) -> tuple[Label | None, str]:
     """The label of the last line's rightmost label token, else of the first pattern that has one; and the reason."""
-    return _label(text, lenient=False)
+    return _label(text, _from_last_line, _from_patterns)
 
 
 def label_lenient(text: str) -> tuple[Label | None, str]:
     """As `label_strict`, but the patterns come before the last line."""
-    return _label(text, lenient=True)
+    return _label(text, _from_patterns, _from_last_line)
 
 
 @lru_cache(maxsize=16)  # the parsed text, the target and the decoy: each is asked for more than once
@@ -170,15 +172,14 @@ def _last_place(text: str, wanted: str) -> tuple[int, int] | None:
     return place
 
 
-def _label(text: str, *, lenient: bool) -> tuple[Label | None, str]:
+def _label(text: str, first: LabelRule, second: LabelRule) -> tuple[Label | None, str]:
     if not text.strip():
         return None, "empty response"
     lowered = text.lower()
     if any(hedge in lowered for hedge in HEDGES):
         return None, "response signals ambiguity"
-    steps = (_from_patterns, _from_last_line) if lenient else (_from_last_line, _from_patterns)
-    label, reason = steps[0](text)
-    return (label, reason) if label is not None else steps[1](text)
+    label, reason = first(text)
+    return (label, reason) if label is not None else second(text)
 
 
 def _from_last_line(text: str) -> tuple[Label | None, str]:
@@ -198,10 +199,6 @@ def _from_patterns(text: str) -> tuple[Label | None, str]:
 
 
 def _rightmost_label(line: str) -> Label | None:
-    for token in reversed(line.split()):
-        word = token.lower().rstrip(".,;:!?")
-        if word in TRUE_WORDS:
-            return "TRUE"
-        if word in FALSE_WORDS:
-            return "FALSE"
-    return None
+    words = [token.lower().rstrip(".,;:!?") for token in line.split()]
+    last = next((word for word in reversed(words) if word in TRUE_WORDS | FALSE_WORDS), None)
+    return None if last is None else "TRUE" if last in TRUE_WORDS else "FALSE"

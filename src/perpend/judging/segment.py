@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -28,17 +26,10 @@ TAG: Final = re.compile(
 )
 
 
-def tags(text: str) -> tuple[list[int], list[tuple[int, int]]]:
-    """Where reasoning tags open, and from where to where they close."""
-    opened: list[int] = []
-    closed: list[tuple[int, int]] = []
-    if "<" in text or "[" in text or "◁" in text:
-        for tag in TAG.finditer(text):
-            if tag[0][1] == "/" or tag["end"] or tag["final"]:
-                closed.append(tag.span())
-            else:
-                opened.append(tag.start())
-    return opened, closed
+def tags(text: str) -> list[tuple[int, int, bool]]:
+    """Where reasoning tags begin and end, and whether each opens a block."""
+    found = TAG.finditer(text) if "<" in text or "[" in text or "◁" in text else ()
+    return [(*tag.span(), tag[0][1] != "/" and not tag["end"] and not tag["final"]) for tag in found]
 
 
 class Visible(NamedTuple):
@@ -62,16 +53,13 @@ def visible(text: str, finish: str | None) -> Visible:
 
     The last two are kept: the scorers of a response ask one after the other.
     """
-    opened, closed = tags(text)
-    start = closed[-1][1] if closed else 0
-    if opened and opened[-1] >= start:
+    found = tags(text)
+    start = max((end for _, end, opens in found if not opens), default=0)
+    if found and found[-1][2]:
         return Visible(len(text), len(text), "a reasoning block is never closed")
     begin, end = _trimmed(text, start)
-    if is_cut(finish):
-        return Visible(begin, end, f"cut off, finish reason {finish!r}")
-    if begin == end:
-        return Visible(begin, end, "nothing after the reasoning" if start else "empty")
-    return Visible(begin, end, None)
+    empty = None if begin < end else "nothing after the reasoning" if start else "empty"
+    return Visible(begin, end, f"cut off, finish reason {finish!r}" if is_cut(finish) else empty)
 
 
 def is_cut(finish: str | None) -> bool:
@@ -90,22 +78,16 @@ def _trimmed(text: str, start: int) -> tuple[int, int]:
     return start, end
 
 
-TURN_NAMES: Final = phrases("turn_names")
-TURN_ENDS: Final = frozenset(name[-2:] for name in TURN_NAMES)
 TURN_TOKENS: Final = phrases("turn_tokens")
 ECHOES: Final = phrases("echoes")
 _NUMBERED: Final = "|".join(listed("numbered"))
-OPENS: Final = re.compile(r"(?:\n|[.!?\"'*)\]}]\s?)[ #>*\-]*$")
-"""What may stand before a marker: a new line, the end of a sentence, markup. Prose before it makes it a word."""
-DETERMINED: Final = re.compile(rf"(?:\b{alternatives('determiners')}|[,:;-]) $")
-"""What makes a capitalised marker in a line a noun of its sentence: 'the Question: …'."""
 GAP: Final = re.compile(r"\n\s*?\n\s*?\n\s*?\n")
 """Three empty lines or more: a new document begins."""
 NEW_TURN: Final = re.compile(
-    rf"\n[ *#>_-]*(?:(?:{_NUMBERED}) ?\d+|user ?\d*|agent [a-z]|prior users'?(?: \w+)?|q\d?|{alternatives('speakers')})"
-    r"[ *]*(?:\([^)\n]{0,20}\)[ *]*)?:"
+    rf"(?:\n[ *#>_-]*(?:(?:{_NUMBERED}) ?\d+|user ?\d*|agent [a-z]|prior users'?(?: \w+)?|q\d?)"
+    rf"|(?:\n|[.!?\"')\]}}])[ *#>_-]{{0,12}}{alternatives('speakers')})[ *]{{0,4}}(?:\([^)\n]{{0,20}}\)[ *]*)?:"
 )
-"""How a turn, a question or a quiz begins on a new line that the model invents after its answer."""
+"""How a turn, a question or a quiz begins on a new line, or a speaker after a sentence, that the model invents."""
 ANNOUNCED: Final = re.compile(r"[\s*#>_-]*(?:question|problem)\b")
 INVENTED: Final = re.compile(rf"\W*(?:(?:{_NUMBERED}|q)\W?\d|(?:flashcard|quiz|\[q\])|{alternatives('invented')})")
 """How a question of its own follows the instructions that a model invents."""
@@ -162,19 +144,18 @@ def answered(text: str, finish: str | None) -> Answered:
     The last two are kept: the scorers of a response ask one after the other.
     """
     start, is_open = _after_blocks(text)
-    if is_open:
-        return Answered(len(text), "", Folded(""), NONE, is_cut(finish))
-    start, end = _trimmed(text, start)
-    after, cut = text[start:end], is_cut(finish)
-    folded, span = fold(after), None
-    if after:
-        span, cut = _within(after, folded, finish, is_first=not text[:start].strip())
-    low, high = (0, len(after)) if span is None else span
-    block = _answer_block(after, low, high, cut=cut)
+    start, end = _trimmed(text, len(text) if is_open else start)
+    after = text[start:end]
+    folded = fold(after)
+    body, goes_on = folded.text, after[:1].islower() and not text[:start].strip()
+    first, last = _own_turn(body, finish, _after_instructions(body) if goes_on else 0)
+    cut = is_cut(finish) and last == len(body)
+    block = _answer_block(body, *((first, last) if first < last else (0, len(body))), cut=cut)
     if block is not None:
-        (low, high), cut = block, False
-    elif span is None:
+        (first, last), cut = block, False
+    elif first >= last:
         return Answered(start, "", Folded(""), NONE if text.strip() else EMPTY, cut)
+    low, high = folded.span(first, last)
     own = after[low:high]
     is_whole = folded.offsets is None and len(own) == len(after)
     return Answered(start + low, own, folded if is_whole else fold(own), None, cut)
@@ -193,44 +174,30 @@ def complete(part: Answered) -> Answered:
 SENTENCE_END: Final = re.compile(r"[.!?][\"')\]}*_]*(?=\s|\Z)|\n")
 
 
-def _within(text: str, folded: Folded, finish: str | None, *, is_first: bool) -> tuple[tuple[int, int] | None, bool]:
-    """Where the answer is in a text after its reasoning blocks, and whether it was cut. `is_first`: there are no
-    blocks, and a prompt may go on."""
-    body, cut = folded.text, is_cut(finish)
-    begin = _after_instructions(body) if is_first and text[0].islower() else 0
-    if begin and (begin >= len(body) or INVENTED.match(body, begin)):
-        return None, cut
-    first, last = _turn(body, text if folded.offsets is None else "", begin)
-    cut = cut and last == len(body)
-    if begin and body[first:last].rstrip(" *_\n").endswith("?"):
-        return None, cut
+def _own_turn(body: str, finish: str | None, begin: int) -> tuple[int, int]:
+    """Where the model's own answer is in a text after its reasoning blocks, and after the instructions of a prompt that
+    goes on until `begin`; nowhere if it has none."""
+    first, last = _turn(body, begin)
+    if begin and (INVENTED.match(body, begin) or body[first:last].rstrip(" *_\n").endswith("?")):
+        return begin, begin
     if _thinks(body, first, last):
-        first = _concluded(body, first, last, finish, cut=cut)
-    last = first + len(body[first:last].rstrip())
-    return folded.span(first, last) if first < last else None, cut
+        first = _concluded(body, first, last, finish)
+    return first, first + len(body[first:last].rstrip())
 
 
 def _after_blocks(text: str) -> tuple[int, bool]:
     """Where the text goes on after its reasoning blocks, and whether one is left open.
 
-    A closing tag needs no opening one, and closes every block before it. A tag that comes after an invented turn
-    belongs to that turn.
+    A closing tag needs no opening one (that may stand in the prompt), and closes every block before it. A tag that
+    comes after an invented turn belongs to that turn.
     """
-    opened, closed = tags(text)
-    waiting, start = deque(opened), 0
-    for tag, end in closed:
-        before = min(waiting[0] if waiting else tag, tag)
-        if (start or before < tag) and _has_turn(text[start:before]):
+    start, is_open = 0, False
+    for low, end, opens in tags(text):
+        before = fold(text[start:low]).text.rstrip() if not is_open and (start or opens) else ""
+        if before and _turn(before + " ", 0)[1] < len(before):
             return start, False
-        start = end
-        while waiting and waiting[0] < start:
-            waiting.popleft()
-    return start, bool(waiting) and not _has_turn(text[start : waiting[0]])
-
-
-def _has_turn(text: str) -> bool:
-    body = fold(text).text.rstrip()
-    return bool(body) and _turn(body + " ", text, 0)[1] < len(body)
+        start, is_open = (start, True) if opens else (end, False)
+    return start, is_open
 
 
 def _after_instructions(body: str) -> int:
@@ -245,7 +212,7 @@ def _after_instructions(body: str) -> int:
     return place
 
 
-def _turn(body: str, original: str, first: int) -> tuple[int, int]:
+def _turn(body: str, first: int) -> tuple[int, int]:
     """Where the model's turn begins and ends: before an invented turn, question or document.
 
     A text that begins by repeating the question has its answer after 'Assistant:'. A question that the text itself
@@ -259,31 +226,11 @@ def _turn(body: str, original: str, first: int) -> tuple[int, int]:
         end = place if place > 0 else end
     if gap := GAP.search(body, first + 1, end):
         end = gap.start()
-    lines = (turn.start() for turn in NEW_TURN.finditer(body, first + 1, end))
-    for kind in (_markers(body, original, first, end), lines):
-        for place in kind:
-            before = body[first:place].rstrip(" *#>_\n-")
-            if before and not (before[-1] == ":" and ANNOUNCED.match(body, place)):
-                end = min(end, place)
-                break
+    for turn in NEW_TURN.finditer(body, first + 1, end):
+        before = body[first : turn.start() + 1].rstrip(" *#>_\n-")
+        if before and not (before[-1] == ":" and ANNOUNCED.match(body, turn.start())):
+            return first, turn.start() + (body[turn.start()] != "\n")
     return first, end
-
-
-def _markers(text: str, original: str, first: int, end: int) -> Iterator[int]:
-    """Where the names of turns stand before a colon, if they open one.
-
-    `original` is the text before folding: a capital right after a word ('London Passage:') opens a new document.
-    """
-    colon = text.find(":", first + 2, end)
-    while colon >= 0:
-        if text[colon - 2 : colon] in TURN_ENDS and text.endswith(TURN_NAMES, first + 1, colon):
-            place = colon - next(len(name) for name in TURN_NAMES if text.endswith(name, first + 1, colon))
-            before = text[max(0, place - 8) : place]
-            is_capital = len(original) == len(text) and original[place].isupper()
-            is_noun = before[-1] != " " or DETERMINED.search(before) is not None
-            if OPENS.search(before) or (is_capital and (before[-1].isalnum() or not is_noun)):
-                yield place
-        colon = text.find(":", colon + 1, end)
 
 
 def _thinks(body: str, first: int, last: int) -> bool:
@@ -295,23 +242,21 @@ def _thinks(body: str, first: int, last: int) -> bool:
     return MILD_TRACE.match(body, first, last) is not None and len(THINKING.findall(body, first, last)) > 1
 
 
-def _concluded(body: str, first: int, last: int, finish: str | None, *, cut: bool) -> int:
+def _concluded(body: str, first: int, last: int, finish: str | None) -> int:
     """Where thinking aloud turns into an answer; the end where it does not."""
     filled = len(body[:last].rstrip(" *_$\n"))
-    marks = [mark for mark in MARKED.finditer(body, first, last) if mark.end() < filled]
-    starts = [mark.start() for mark in marks if not PLACEHOLDER.match(body, mark.end())]
-    for box in BOXED.finditer(body, first, last):
-        low = _sentence(body, box.start())
-        if not PLACEHOLDER.match(body, box.end()) and not IN_FORMAT.search(body, low, box.start()):
-            starts.append(low)
+    starts = [(mark.start(), mark.end()) for mark in MARKED.finditer(body, first, last) if mark.end() < filled]
+    boxes = [(_sentence(body, box.start()), box) for box in BOXED.finditer(body, first, last)]
+    starts += [(low, box.end()) for low, box in boxes if not IN_FORMAT.search(body, low, box.start())]
+    starts = [(low, end) for low, end in starts if not PLACEHOLDER.match(body, end)]
     if starts:
-        return max(first, *starts)
-    if cut or CLOSED.search(body, max(first, last - 40), last) is None:
+        return max(first, *(low for low, _ in starts))
+    is_closed = CLOSED.search(body, max(first, last - 40), last) is not None
+    paragraph, low = body.rfind("\n\n", first, last) + 1, max(first, _sentence(body, last - 1))
+    if not is_closed or (is_cut(finish) and last == len(body)):
         return last
-    paragraph = body.rfind("\n\n", first, last) + 1
     if finish is not None and paragraph > first and not THINKING.search(body, paragraph, last):
         return paragraph
-    low = max(first, _sentence(body, last - 1))
     return low if CONCLUDES.search(body, low, last) else last
 
 
@@ -324,48 +269,33 @@ def _sentence(text: str, place: int) -> int:
 
 ANSWER_BLOCK: Final = re.compile(
     r"(?<!`)<(?P<tag>(?:final[_ ]?)?answer)>(?P<content>[^<]{1,4000}(?:<(?!/?(?:final[_ ]?)?answer>)[^<]{0,400}){0,20})"
-    r"(?:</(?P=tag)>|(?P<open>\Z))",
-    re.IGNORECASE,
+    r"(?:</(?P=tag)>|(?P<open>\Z))"
 )
-BLOCK_PLACEHOLDER: Final = re.compile(
-    r"\W*(?:(?:put |insert )?(?:your|the) (?:final )?answer(?: here)?|answer)?\W*", re.IGNORECASE
-)
-"""What stands for an answer in an instruction."""
+YOUR_ANSWER: Final = re.compile(r"\W*(?:(?:put |insert )?(?:your|the) )?(?:final )?(?:answer)?(?: here)?\W*")
+"""What stands for an answer in a block that is only a form."""
 
 
-def _answer_block(text: str, start: int, end: int, *, cut: bool) -> tuple[int, int] | None:
-    """The content of the last <answer> block between two places; None where there is none, or only a placeholder.
-
-    A block that nothing closes reaches to the end, unless the model was stopped in it.
-    """
-    content: tuple[int, int] | None = None
-    for block in ANSWER_BLOCK.finditer(text, start, end) if "nswer>" in text or "NSWER>" in text else ():
-        if BLOCK_PLACEHOLDER.fullmatch(block["content"]) is None and not (cut and block["open"] is not None):
-            content = _trimmed(text[: block.end("content")], block.start("content"))
-    return content
+def _answer_block(body: str, start: int, end: int, *, cut: bool) -> tuple[int, int] | None:
+    """The content of the last <answer> block; a block that nothing closes reaches to the end, unless it was cut."""
+    blocks = [*ANSWER_BLOCK.finditer(body, start, end)] if "answer>" in body else []
+    filled = [one for one in blocks if not YOUR_ANSWER.fullmatch(one["content"]) and (one["open"] is None or not cut)]
+    return _trimmed(body[: filled[-1].end("content")], filled[-1].start("content")) if filled else None
 
 
 WORD: Final = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
 ENGLISH: Final = words_of("english")
 FOREIGN: Final = words_of("foreign")
-NAME: Final = re.compile(r"\b[A-Z]\w+(?: (?:de|del|di|da|dos|du|des|la|las|los|el)){1,3} (?=[A-Z])")
-"""The beginning of a name in a Romance language: 'Ciudad de los Reyes'."""
 LOOKED_AT: Final = 600
 """How many characters are looked at: the beginning shows the language."""
 
 
-def is_english(folded: str, original: str) -> bool:
-    """Whether a text, given folded and as it is, may be read as English.
-
-    It may not where most of its letters are of another alphabet; nor where it has more than two words, two of them
-    function words of another language outside a name, at least one in small letters ('Los
-    Angeles, Las Vegas' are names), and fewer English ones.
-    """
+def is_english(folded: str) -> bool:
+    """Whether a folded text may be read as English: most of its letters are Latin, and it does not have more function
+    words of another language than English ones."""
     head = folded[:LOOKED_AT]
-    letters = [char for char in head if char.isalpha()]
+    letters = [] if head.isascii() else [char for char in head if char.isalpha()]
     if len(letters) > 3 and sum(char > "\u024f" for char in letters) > len(letters) / 2:
         return False
     words = WORD.findall(head)
-    foreign = [word for word in WORD.findall(NAME.sub(" ", original[:LOOKED_AT])) if fold(word).text in FOREIGN]
-    is_small = any(word.islower() for word in foreign)
-    return len(words) < 3 or len(foreign) < 2 or not is_small or len(foreign) <= sum(word in ENGLISH for word in words)
+    foreign = sum(word in FOREIGN for word in words)
+    return len(words) < 3 or foreign < 2 or foreign <= sum(word in ENGLISH for word in words)

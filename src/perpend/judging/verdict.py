@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from perpend.judging import cues
-from perpend.judging.cues import Hit, Page, Question, Rules, Scene, features, polar, question, scene
+from perpend.judging.cues import NEUTRAL, Page, Question, Rules, Scene, features, polar, question, scene
 from perpend.judging.mentions import Answer, Mention, Side, answer, mentions, parts
-from perpend.judging.segment import NOT_ENGLISH, answered, complete, is_english
+from perpend.judging.segment import NONE, NOT_ENGLISH, answered, complete, is_cut, is_english
 from perpend.judging.words import Words, fold, words_of
 from perpend.types import Item
 
@@ -25,37 +25,36 @@ SIDES: Final[tuple[Side, ...]] = ("target", "decoy", "other")
 
 
 class Wanted(NamedTuple):
-    """What an item makes one look for. `polar`: which side yes and no are."""
+    """What an item makes one look for. `given`: its answers as they are written; `polar`: which side yes and no are."""
 
+    given: tuple[tuple[Side, tuple[str, ...]], ...]
     answers: tuple[Answer, ...]
     polar: dict[bool, Side]
     asked: Question
 
 
 class Evidence(NamedTuple):
-    """All that a verdict is made of. `missing` says why there is nothing; `spoken`: the first span of each of the lists
-    that are looked for in the whole text; spans are of the completion; `cut`: the model was stopped in the answer."""
+    """All that a verdict is made of. `missing` says why there is nothing; `exceptions`: parts of the target, agreement
+    with the decoy, each where the side is not given whole; `spoken`: the first span of each of the lists
+    that are looked for in the whole text; spans are of the completion."""
 
     missing: str | None
     start: int
     page: Page | None
     candidates: tuple[Candidate, ...] = ()
-    parts: tuple[Candidate, ...] = ()
-    agreement: tuple[Candidate, ...] = ()
+    exceptions: tuple[Candidate, ...] = ()
     silence: frozenset[int] = frozenset()
     spoken: dict[str, Span] = {}  # noqa: RUF012 - never changed
-    cut: bool = False
 
 
 class Reading(NamedTuple):
-    """A verdict. `chances` of target, decoy, other, none; `best` mention of each side; `part` of the target and
-    `agreed`: the mention of an exception and its chance."""
+    """A verdict. `chances` of target, decoy, other, none; `best` mention of each side; `exceptions`: a part of the
+    target, agreement with the decoy, and its chance."""
 
     missing: str | None
     chances: dict[str, float]
     best: dict[Side, Candidate]
-    part: tuple[Candidate, float] | None
-    agreed: tuple[Candidate, float] | None
+    exceptions: dict[Side, tuple[Candidate, float]]
     evidence: Evidence
     rules: Rules
 
@@ -66,8 +65,7 @@ class Reading(NamedTuple):
 
 def wanted(item: Item) -> Wanted:
     """What to look for, worked out once per item."""
-    target = () if item.target is None else (item.target, *item.aliases)
-    return _wanted(target, item.decoy, item.prompt, item.choices)
+    return _wanted(() if item.target is None else (item.target, *item.aliases), item.decoy, item.prompt, item.choices)
 
 
 @lru_cache(maxsize=1 << 13)
@@ -93,7 +91,8 @@ def _wanted(target: tuple[str, ...], decoy: str | None, prompt: str, choices: tu
     if len(values) == 1:
         ((value, side),) = values.items()
         values[not value] = "other" if len(found) > 1 else "decoy" if side == "target" else "target"
-    return Wanted(tuple(found), values, question(prompt))
+    given: tuple[tuple[Side, tuple[str, ...]], ...] = ("target", target), ("decoy", () if decoy is None else (decoy,))
+    return Wanted(given, tuple(found), values, question(prompt))
 
 
 def _alternative(prompt: str, target: tuple[str, ...], decoy: str | None) -> str | None:
@@ -117,58 +116,68 @@ BEFORE_OPTION: Final = words_of("before_option")
 
 def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidence:
     """Segment, mentions and cues of one answer."""
+    sought = wanted(item)
+    if (side := None if is_cut(finish) else _as_given(sought, text)) is not None:
+        page = Page(Words(fold(text).text), text, known, sought.asked)
+        size = len(page.words.keys) - (page.words.keys[-1:] == ["."])
+        whole = Mention(0, max(1, size), side, "as given")
+        return Evidence(None, 0, page, ((whole, frozenset({known.ids["as given"]})),))
     part = answered(text, finish)
     if part.missing is None and part.cut:
         part = complete(part)
     if part.missing is not None:
         return Evidence(part.missing, part.start, None)
-    sought, words = wanted(item), Words(part.folded.text)
+    words = Words(part.folded.text)
     page = Page(words, part.own, known, sought.asked)
     found = mentions(words, sought.answers, part.own)
     if sought.polar:
         found = sorted([*found, *polar(page, sought.polar)])
     view, given = scene(page, found), {one.side for one in found}
     candidates = tuple((mention, features(view, mention)) for mention in view.mentions)
-    of_target = next((one for one in sought.answers if one.side == "target" and one.value is None), None)
-    is_part = of_target is not None and "target" not in given
-    partly = tuple(_of_part(view, one, of_target) for one in parts(words, of_target)) if is_part and of_target else ()
-    spoken = _spoken(page)
-    agreed: tuple[Candidate, ...] = ()
+    spoken = [hit for hit in page.found(0, len(words.keys), known.spoken) if hit[2] not in NEUTRAL]
+    exceptions: list[Candidate] = []
+    for one in sought.answers:
+        if one.side == "target" and one.value is None and "target" not in given:
+            exceptions += [_of_part(view, part_of, one) for part_of in parts(words, one)]
     if item.decoy is not None and "decoy" not in given:
-        agreed = tuple(_of_agreement(view, hit) for hit in [hit for hit in spoken if hit[2] == "agree"][:8])
-    if not candidates and not partly and not agreed and not is_english(part.folded.text, part.own):
-        return Evidence(NOT_ENGLISH, part.start, page)
+        sided = [Mention(low, high, "decoy", "given by agreement") for low, high, name in spoken if name == "agree"]
+        exceptions += [(mention, features(view, mention)) for mention in sided[:8]]
+    if not candidates and not exceptions:
+        if not is_english(part.folded.text):
+            return Evidence(NOT_ENGLISH, part.start, page)
+        if part.cut and not spoken:
+            return Evidence(NONE, part.start, page)
     first = {name: _span(page, part.start, *place) for *place, name in reversed(spoken)}
-    return Evidence(None, part.start, page, candidates, partly, agreed, _silence(view, first), first, part.cut)
+    return Evidence(None, part.start, page, candidates, tuple(exceptions), _silence(view, first), first)
+
+
+def _as_given(sought: Wanted, text: str) -> Side | None:
+    """The side that a text is in so many letters, but for quotation marks, markup and a full stop around it."""
+    longest = max((len(one) for _, spellings in sought.given for one in spellings), default=0)
+    for form in FORMS if len(text) <= longest + 12 else ():
+        own = form(text)
+        sides = [side for side, spellings in sought.given if own and own in map(form, spellings)]
+        if sides:
+            return sides[0] if len(sides) == 1 else None
+    return None
+
+
+FORMS: Final = (str.strip, lambda text: text.strip(AROUND), lambda text: fold(text.strip(AROUND)).text)
+AROUND: Final = " \n\t*`\"'\u201c\u201d._"
 
 
 def _of_part(view: Scene, mention: Mention, target: Answer) -> Candidate:
-    """A part of the target, and how much of it it is."""
-    figures = {key for letters in target.letters for key, _ in letters if key.isdecimal()}
+    """A part of the target, and what of it is there."""
+    figures = {key for wanted in target.informative for key in wanted if key.isdecimal()}
     is_missing = bool(figures) and figures.isdisjoint(view.page.words.keys[mention.start : mention.end])
-    facts = {"two thirds of it": 0.66, "its number is missing": 0.0 if is_missing else 2.0}
-    return mention, features(view, mention, *(name for name, least in facts.items() if mention.share >= least))
-
-
-def _of_agreement(view: Scene, hit: Hit) -> Candidate:
-    """Agreement with who spoke before as a mention of what was planted, and whether it is drawn back."""
-    page, (start, end, _) = view.page, hit
-    sentence, mention = page.sentence(start), Mention(start, end, "decoy", "given by agreement")
-    after = {name for near in (sentence, sentence + 1) for begin, _, name in page.hits(near) if begin >= end}
-    is_drawn_back = not after.isdisjoint({"turn", "varies", "disclaims"})
-    return mention, features(view, mention, *(["agreement is drawn back"] if is_drawn_back else []))
-
-
-def _spoken(page: Page) -> list[Hit]:
-    """The cues that are looked for in the whole text; 'I can't help but' declines nothing."""
-    found, keys = page.found(0, len(page.words.keys), page.rules.spoken), page.words.keys
-    return [hit for hit in found if keys[hit[1] : hit[1] + 1] not in (["but"], ["enough"])]
+    facts = {"all of its informative words": mention.share > 0.95, "its number is missing": is_missing}
+    return mention, features(view, mention, *(name for name, is_so in facts.items() if is_so))
 
 
 def _silence(view: Scene, spoken: Iterable[str]) -> frozenset[int]:
     """What speaks for no answer of interest."""
     said, ids = set(spoken), view.page.rules.ids
-    names = {
+    facts = {
         "nothing": True,
         "no single answer": "varies" in said,
         "declines": "declines" in said,
@@ -176,8 +185,7 @@ def _silence(view: Scene, spoken: Iterable[str]) -> frozenset[int]:
         "short text": len(view.page.words.keys) <= cues.SHORT_TEXT,
         "asks an opinion": view.page.asked.is_opinion,
     }
-    found = [f"silence: {name}" for name, is_so in names.items() if is_so]
-    return frozenset(ids[name] for name in found if name in ids)
+    return frozenset(ids[f"silence: {name}"] for name, is_so in facts.items() if is_so)
 
 
 def _span(page: Page | None, start: int, first: int, last: int) -> Span:
@@ -198,29 +206,26 @@ def read(item: Item, text: str, finish: str | None, known: Rules) -> Reading:
 def decide(found: Evidence, known: Rules) -> Reading:
     """The verdict that the weights make of the evidence."""
     if found.missing is not None:
-        return Reading(found.missing, {}, {}, None, None, found, known)
-    best: dict[Side, tuple[float, Candidate]] = {}
+        return Reading(found.missing, {}, {}, {}, found, known)
+    best: dict[Side, Candidate] = {}
+    scores: dict[str, float] = {}
     for candidate in found.candidates:
         z, side = _sum(known, candidate[1]), candidate[0].side
-        if side not in best or z > best[side][0]:
-            best[side] = z, candidate
-    scores = {**{str(side): z for side, (z, _) in best.items()}, "none": _sum(known, found.silence)}
-    part = None if "target" in best else _exception(known, found.parts, scores)
-    agreed = _exception(known, found.agreement, scores)
-    strongest = {side: candidate for side, (_, candidate) in best.items()}
-    return Reading(None, _softmax(scores), strongest, part, agreed, found, known)
+        if z > scores.get(side, -math.inf):
+            best[side], scores[side] = candidate, z
+    scores["none"] = _sum(known, found.silence)
+    exceptions: dict[Side, tuple[Candidate, float]] = {}
+    for side in SIDES:
+        some = [candidate for candidate in found.exceptions if candidate[0].side == side]
+        if some:
+            strongest = max(some, key=lambda candidate: _sum(known, candidate[1]))
+            chance = _softmax({**scores, "exception": _sum(known, strongest[1])})["exception"]
+            exceptions[side] = strongest, chance
+    return Reading(None, _softmax(scores), best, exceptions, found, known)
 
 
 def _sum(known: Rules, marks: frozenset[int]) -> float:
     return math.fsum([known.weights[feature] for feature in marks])
-
-
-def _exception(known: Rules, some: tuple[Candidate, ...], scores: dict[str, float]) -> tuple[Candidate, float] | None:
-    """The strongest of the mentions that count by an exception, and its chance beside all others."""
-    if not some:
-        return None
-    best = max(some, key=lambda candidate: _sum(known, candidate[1]))
-    return best, _softmax({**scores, "exception": _sum(known, best[1])})["exception"]
 
 
 def _softmax(scores: dict[str, float]) -> dict[str, float]:

@@ -24,6 +24,11 @@ def phrases(name: str) -> tuple[str, ...]:
     return tuple(_LISTS[name])
 
 
+def described(name: str) -> dict[str, str]:
+    """A table of `words.toml`: names, and what is said of them."""
+    return dict(_LISTS[name])
+
+
 def words_of(name: str) -> frozenset[str]:
     """The words of a list of `words.toml`, in no order."""
     return frozenset(listed(name))
@@ -38,23 +43,12 @@ def alternatives(name: str) -> str:
     return f"(?:{'|'.join(patterns)})"
 
 
-_SAME: Final = {
-    "-": "\u2010\u2011\u2012\u2013\u2212\ufe58\ufe63\uff0d",
-    "'": "\u2018\u2019\u201b\u02bc\u2032\u00b4`",
-    '"': "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033",
-    " ": "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000\t\r\v\f\u0085",
-    "\n": "\u2028\u2029",
-    "*": "\u00d7\u2715\u2716\u22c5\u00b7\u2217\u2022",
-    "/": "\u00f7\u2044\u2215",
-    "=": "\u2248",
-    ".": "\u3002",
-}
 INVISIBLE: Final = re.compile("[\u00ad\u0300-\u036f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]")
 """Characters that a reader does not see apart: soft hyphens, combining marks, zero-width and direction marks."""
 
 
 def _table() -> dict[str, str]:
-    table = {char: base for base, chars in _SAME.items() for char in chars}
+    table = {char: base for base, chars in _LISTS["characters"].items() for char in chars}
     table |= {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if chr(code) not in table}
     table |= {chr(0x2080 + digit): str(digit) for digit in range(10)}
     for code in (*range(0x00C0, 0x0250), *range(0x1E00, 0x1F00)):
@@ -255,7 +249,7 @@ def _value(keys: list[str], place: int, high: int) -> float | None:
 def numbers(keys: list[str], raws: list[str], low: int = 0, high: int | None = None) -> list[Number]:
     """Every number among the words, in order: signs, fractions, powers of ten, scales and spaced thousands joined."""
     found: list[Number] = []
-    high, last = len(keys) if high is None else high, low
+    high, last = len(keys) if high is None else min(high, len(keys)), low
     for place in [place for place in range(low, high) if "0" <= keys[place][0] <= "9" or keys[place] == "\\frac"]:
         if place >= last and (number := _number(keys, raws, place, high)) is not None:
             found.append(number)

@@ -18,13 +18,13 @@ import numpy.typing as npt
 from perpend.canon import JSON, digest_file, write_atomic
 from perpend.errors import AuditFailure, DataError
 from perpend.judging.cues import RULES, Rules, rules
-from perpend.judging.fit import OUTCOMES, design, fitted, written
+from perpend.judging.fit import OUTCOMES, design, fitted
 from perpend.judging.scorers import scorers
 from perpend.judging.verdict import Evidence, evidence
 from perpend.measure.keys import FloatArray, IntArray
 from perpend.measure.labels import HumanLabel, LabelReader, label_rows
 from perpend.measure.run import Run
-from perpend.spec.own_rules import check_rule_file_name, rule_file_scorers
+from perpend.spec.own_rules import check_rule_file_name, rule_file_scorers, written
 from perpend.stats.pairs import paired_difference
 from perpend.stats.proportions import proportion
 from perpend.types import Estimate, Item, Response

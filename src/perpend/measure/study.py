@@ -6,9 +6,11 @@ Reports cite, they do not compute: `metrics` states every number that anybody wi
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
@@ -27,7 +29,7 @@ from perpend.canon import (
 )
 from perpend.errors import DataError, SpecError, StoreError, check_format, did_you_mean
 from perpend.inert import markdown, one_line, plain
-from perpend.judging.cues import rules
+from perpend.judging.cues import RULES as RULE_FILE
 from perpend.judging.scorers import SCORERS
 from perpend.ledger.manifest import Manifest
 from perpend.measure.column import Column
@@ -131,11 +133,17 @@ def body_of(runs: Sequence[str], metrics: Iterable[Metric], names: Mapping[str, 
     body: dict[str, JSON] = {"format": FORMAT, "metrics": [metric.as_json() for metric in stated]}
     body |= {"run": runs[0]} if len(runs) == 1 else {"runs": list(runs)}
     if any(metric.scorer in OURS for metric in stated):
-        body[RULES] = f"perpend@2, sha256 {rules().digest}"
+        body[RULES] = f"perpend@2, sha256 {_digest()}"
     clash = sorted(body.keys() & names.keys())
     if clash:
         raise SpecError(f"a study names a number {clash[0]!r}, which metrics.json uses itself; rename it")
     return {**names, **body}
+
+
+@cache
+def _digest() -> str:
+    """SHA-256, in hex, of the packaged words and weights."""
+    return hashlib.sha256(RULE_FILE.read_bytes()).hexdigest()
 
 
 def write_metrics(folder: Path, runs: Sequence[str], metrics: Iterable[Metric], names: Mapping[str, JSON]) -> None:
