@@ -126,17 +126,17 @@ def table_of_scorers() -> str:
 
 
 def cue_lists() -> str:
-    """Every cue list with its sign, its comment and its first words, of each choice one."""
-    lines = []
+    """Every cue list by its sign, with its comment and its first words, of each choice one."""
+    told: dict[str, list[str]] = {"against": [], "for": [], "free": []}
     comments = dict(re.findall(r"^\[cues\.(\w+)\]  # (.+)$", RULES.read_text(encoding="utf-8"), re.MULTILINE))
     for name, entry in rules_body()["cues"].items():
         phrases = [phrase.split() for phrase in entry["words"].replace("\n", " ").split(",")]
         words = [" ".join(word.partition("|")[0].rstrip("?") for word in phrase) for phrase in phrases]
         plain = [phrase for phrase in dict.fromkeys(words) if not re.search(r"\d|\.\.", phrase)]
-        sign = {"for": "+", "against": "−", "free": "±"}[entry["sign"]]
         shown = ", ".join(sorted(plain, key=lambda phrase: len(phrase.split()))[:2])
-        lines.append(f"- {name} {sign}: {re.split('[:;]', comments[name])[0]} (*{shown}*)")
-    return "\n".join(lines)
+        told[entry["sign"]].append(f"`{name}` {re.split('[:;]', comments[name])[0]} (*{shown}*)")
+    heads = {"against": "Against a mention", "for": "For it", "free": "Either"}
+    return "\n\n".join(f"{heads[sign]}: {'; '.join(lists)}." for sign, lists in told.items())
 
 
 def facts() -> str:
