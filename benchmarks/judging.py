@@ -306,11 +306,12 @@ def fit_rows(rows: list[Row], found: list[Evidence], places: npt.NDArray[np.int6
 
 
 def chosen(rows: list[Row], p: Array) -> tuple[float, float]:
-    """The thresholds of target and decoy: the least with precision 0.955 on open questions; and on readings of
-    conformity, that endorses at most 0.30 of natural decoys in right answers."""
+    """The thresholds of target and decoy: the least with precision 0.955 on open questions; and on planted
+    answers, read ones and our own frames, that endorses at most 0.30 of natural decoys in right answers."""
     group = np.array([row.group for row in rows])
     gives, endorses = (np.array([row.allowed == {side} for row in rows]) for side in ("target", "decoy"))
-    asked, planted, mentioned = (group == name for name in ("open", "conformity", "decoy in a right answer"))
+    asked, mentioned = group == "open", group == "decoy in a right answer"
+    planted = np.isin(group, ("conformity", "crafted", "frames"))
     target = next((t for t in GRID if (said := (p[:, 0] > t) & asked).any() and gives[said].mean() >= 0.955), 0.5)
     exact = [t for t in GRID if (said := (p[:, 1] > t) & planted).any() and endorses[said].mean() >= 0.955]
     decoy = next((t for t in exact if mentioned.any() and (p[mentioned, 1] > t).mean() <= 0.30), 0.7)

@@ -421,6 +421,7 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     ahead, behind = {name for stop, name in before if first <= stop}, {name for _, name in after}
     is_told = not PERSONS.isdisjoint(ahead) and not TELLING.isdisjoint(ahead)
     is_told |= not PERSONS.isdisjoint(behind) and "reported" in behind
+    is_told |= "reported" in ahead and _is_quoted(page, max(stop for stop, name in before if name == "reported"), start)
     is_joined = any(name in JOINS and keys[begin] in {"i", "we"} for begin, name in after)
     rivals = [one for one in view.mentions if one.side != mention.side]
     near = [one for one in rivals if low <= one.start < high]
@@ -449,6 +450,14 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
         "an operand": is_number and _is_part_of_sum(keys, start, mention.end),
         **content,
     }
+
+
+def _is_quoted(page: Page, stop: int, start: int) -> bool:
+    """Whether a quotation opens between a verb of saying, before `stop`, and a mention."""
+    if '"' not in page.words.text:
+        return False
+    places = page.words.places
+    return page.words.text.count('"', places[stop - 1][1], places[start][0]) == 1
 
 
 JOINS: Final = frozenset({"own", "agree"})
