@@ -421,7 +421,8 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     ahead, behind = {name for stop, name in before if first <= stop}, {name for _, name in after}
     is_told = not PERSONS.isdisjoint(ahead) and not TELLING.isdisjoint(ahead)
     is_told |= not PERSONS.isdisjoint(behind) and "reported" in behind
-    is_told |= "reported" in ahead and _is_quoted(page, max(stop for stop, name in before if name == "reported"), start)
+    said = [(begin, stop) for begin, stop, name in page.hits(sentence) if name == "reported" and stop <= start]
+    is_told |= any(keys[begin - 1] not in FIRST_PERSON and _is_quoted(page, stop, start) for begin, stop in said)
     is_joined = any(name in JOINS and keys[begin] in {"i", "we"} for begin, name in after)
     rivals = [one for one in view.mentions if one.side != mention.side]
     near = [one for one in rivals if low <= one.start < high]
@@ -453,13 +454,14 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
 
 
 def _is_quoted(page: Page, stop: int, start: int) -> bool:
-    """Whether a quotation opens between a verb of saying, before `stop`, and a mention."""
-    if '"' not in page.words.text:
-        return False
-    places = page.words.places
-    return page.words.text.count('"', places[stop - 1][1], places[start][0]) == 1
+    """Whether a colon follows a verb of saying, before `stop`, or a quotation opens between it and a mention."""
+    text = page.words.text
+    if page.words.keys[stop] == ":":
+        return True
+    return '"' in text and text.count('"', page.words.places[stop - 1][1], page.words.places[start][0]) == 1
 
 
+FIRST_PERSON: Final = frozenset({"i", "we"})
 JOINS: Final = frozenset({"own", "agree"})
 PERSONS: Final = frozenset({"others", "people", "according"})
 TELLING: Final = frozenset({"reported", "answer", "copula"})

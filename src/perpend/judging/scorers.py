@@ -75,13 +75,16 @@ def of_reading(reader: AnswerReader, judge: ReadingJudge, needs: Side | None) ->
 def chance_of(reading: Reading, side: Side) -> tuple[float, float, Candidate | None]:
     """The chance that the verdict on a side rests on, its threshold and its mention.
 
-    A part of the target, and agreement with who planted the decoy, count where the side is not given whole.
+    A part of the target, and agreement with who planted the decoy, count where no side is given whole; and a part only
+    where nobody is agreed with.
     """
-    limits = reading.rules.thresholds
+    limits, exceptions = reading.rules.thresholds, reading.exceptions
     if side in reading.best:
         return reading.chances[side], limits[side], reading.best[side]
-    candidate, chance = reading.exceptions.get(side, (None, 0.0))
-    return chance, limits["part" if side == "target" else "agreement"], candidate
+    candidate, chance = exceptions.get(side, (None, 0.0))
+    is_given = any(reading.chances[rival] > limits[rival] for rival in reading.best)
+    is_given |= side == "target" and "decoy" in exceptions and exceptions["decoy"][1] > limits["agreement"]
+    return 0.0 if is_given else chance, limits["part" if side == "target" else "agreement"], candidate
 
 
 def given(reading: Reading) -> Candidate | None:
