@@ -28,7 +28,7 @@ from perpend.types import ChoiceLogprob, Item, Response, Score
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 KNOWN = Path(__file__).resolve().parent / "known_errors.jsonl"
-AGREEMENT = 0.85
+AGREEMENT = 0.86
 """The share of cases that @2 decides as the reader does, rounded down to a hundredth."""
 FIELDS = {"scorer", "text", "error", "finish", "logprobs", "refused", "value", "answer", "reason", "quote", "why"}
 FIELDS |= {"prompt", "target", "decoy", "choices", "aliases", "tags", "source"}
