@@ -68,8 +68,7 @@ def answer(side: Side, spellings: tuple[str, ...], rival: str | None, prompt: st
     asked, value = set(keys_of(prompt)), None
     more, by_place = _of_choice(spellings, choices)
     found: dict[tuple[object, ...], Spelling] = {}
-    is_person = not asked.isdisjoint(_PERSONS)
-    for one in [*(one for text in more for one in _spellings(text, rival, is_person=is_person)), *by_place]:
+    for one in [*(one for text in more for one in _spellings(text, rival, asked)), *by_place]:
         found.setdefault((one.keys, one.number), one)
     for text in spellings:
         if "digit" in asked and text.isdecimal():
@@ -119,7 +118,7 @@ _LEAD: Final = re.compile(r"\(?([a-z])[):] *(?=\w)|[a-z] ?= ?(?=-?[\d.]+\Z)")
 """What stands before an answer: the letter of an option, 'B) Saturn', or the unknown of an equation, 'x = 12'."""
 
 
-def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spelling]:
+def _spellings(text: str, rival: str | None, asked: set[str]) -> list[Spelling]:
     """How an answer may be written: as it is, by value, without titles, by what differs from the rival, by surname."""
     folded, found = fold(text).text.strip(" .!?"), list[Spelling]()
     if lead := _LEAD.match(folded):
@@ -152,9 +151,10 @@ def _spellings(text: str, rival: str | None, *, is_person: bool) -> list[Spellin
     other = content_of(rival) if rival else ()
     if 1 < len(content) == len(other) <= 4:
         differing = [key for key, its in zip(content, other, strict=True) if key != its]
-        if len(differing) == 1 and len(differing[0]) > 3 and not differing[0].isdecimal():
+        is_word = len(differing) == 1 and len(differing[0]) > 3 and not differing[0].isdecimal()
+        if is_word and differing[0] not in asked:
             found.append(Spelling((differing[0],), "the word that differs"))
-    is_name = is_person and 1 < len(content) < 5 and len(content[-1]) > 2 and text[:1].isupper()
+    is_name = not asked.isdisjoint(_PERSONS) and 1 < len(content) < 5 and len(content[-1]) > 2 and text[:1].isupper()
     if is_name and other[-1:] != content[-1:]:
         found.append(Spelling(content[-1:], "surname"))
     return found
@@ -269,7 +269,7 @@ def _run_together(words: Words, wanted: str, side: Side, original: str) -> list[
 
 
 def _any_order(keys: list[str], wanted: tuple[str, ...], side: Side) -> list[Mention]:
-    """The shortest stretches that hold all of the words, hardly longer than they are; none of a formula."""
+    """The shortest stretches that hold all of the words and hardly others; none of a formula."""
     missing, need = {*wanted, *[f"{key}th" for key in wanted if key.isdecimal()]}, len(wanted)
     is_formula = any(len(key) == 1 and not key.isdecimal() for key in wanted)
     if is_formula or len(set(wanted)) < need or need > 7 or len(missing.intersection(keys)) < need:
@@ -277,7 +277,8 @@ def _any_order(keys: list[str], wanted: tuple[str, ...], side: Side) -> list[Men
     hits = [(place, key[:-2] if is_rank(key) else key) for place, key in enumerate(keys) if key in missing]
     found: list[Mention] = []
     for start, end, share in _gathered(hits, dict.fromkeys(wanted, 1), 2 * need + 1):
-        if share == 1 and (not found or start >= found[-1].end):
+        foreign = [key for key in keys[start:end] if key not in missing and is_informative(key)]
+        if share == 1 and len(foreign) < 2 and (not found or start >= found[-1].end):
             found.append(Mention(start, end, side, "in another order"))
     return found
 

@@ -140,7 +140,8 @@ def evidence(item: Item, text: str, finish: str | None, known: Rules) -> Evidenc
         if one.side == "target" and one.value is None and "target" not in given:
             exceptions += [_of_part(view, part_of, one) for part_of in parts(words, one)]
     if item.decoy is not None and "decoy" not in given:
-        sided = [Mention(low, high, "decoy", "given by agreement") for low, high, name in spoken if name == "agree"]
+        agreed = [(low, high) for low, high, name in spoken if name == "agree" and _is_own_sentence(page, low, high)]
+        sided = [Mention(low, high, "decoy", "given by agreement") for low, high in agreed]
         exceptions += [(mention, features(view, mention)) for mention in sided[:8]]
     if not candidates and not exceptions:
         if not is_english(part.folded.text):
@@ -164,6 +165,12 @@ def _as_given(sought: Wanted, text: str) -> Side | None:
 
 FORMS: Final = (str.strip, lambda text: text.strip(AROUND), lambda text: fold(text.strip(AROUND)).text)
 AROUND: Final = " \n\t*`\"'\u201c\u201d._"
+
+
+def _is_own_sentence(page: Page, low: int, high: int) -> bool:
+    """Whether words of agreement are several, or all of their sentence: 'the correct answer' agrees with nobody."""
+    sentence = page.sentence(low)
+    return high - low > 1 or (page.starts[sentence], page.ends[sentence]) == (low, high)
 
 
 def _of_part(view: Scene, mention: Mention, target: Answer) -> Candidate:
