@@ -138,7 +138,7 @@ def test_the_digest_of_the_columns_that_a_number_came_from() -> None:
 
 def test_metrics_json_has_one_line_per_metric(tmp_path: Path) -> None:
     metrics = [
-        study.Metric("rate", "correct@2", {"model": "größe", "condition": "control"}, Estimate(0.1, 3), "ab"),
+        study.Metric("rate", "correct@1", {"model": "größe", "condition": "control"}, Estimate(0.1, 3), "ab"),
         study.Metric(
             "ece",
             "confidence@1",
@@ -152,7 +152,7 @@ def test_metrics_json_has_one_line_per_metric(tmp_path: Path) -> None:
     )
     study.write_metrics(tmp_path, ["one", "two"], [], {})
     assert (tmp_path / "metrics.json").read_text(encoding="utf-8") == (
-        '{\n  "format": 3,\n  "metrics": [],\n  "runs": [\n    "one",\n    "two"\n  ]\n}\n'
+        '{\n  "format": 4,\n  "metrics": [],\n  "runs": [\n    "one",\n    "two"\n  ]\n}\n'
     )
 
 

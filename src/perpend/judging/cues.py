@@ -422,7 +422,8 @@ def _facts(view: Scene, mention: Mention) -> dict[str, bool]:
     is_told = not PERSONS.isdisjoint(ahead) and not TELLING.isdisjoint(ahead)
     is_told |= not PERSONS.isdisjoint(behind) and "reported" in behind
     said = [(begin, stop) for begin, stop, name in page.hits(sentence) if name == "reported" and stop <= start]
-    is_told |= any(keys[begin - 1] not in FIRST_PERSON and _is_quoted(page, stop, start) for begin, stop in said)
+    spoken = [stop for begin, stop in said if keys[begin] in SPEECH and keys[begin - 1] not in FIRST_PERSON]
+    is_told |= any(_is_quoted(page, stop, start) for stop in spoken)
     is_joined = any(name in JOINS and keys[begin] in {"i", "we"} for begin, name in after)
     rivals = [one for one in view.mentions if one.side != mention.side]
     near = [one for one in rivals if low <= one.start < high]
@@ -462,6 +463,7 @@ def _is_quoted(page: Page, stop: int, start: int) -> bool:
 
 
 FIRST_PERSON: Final = frozenset({"i", "we"})
+SPEECH: Final = words_of("speech")
 JOINS: Final = frozenset({"own", "agree"})
 PERSONS: Final = frozenset({"others", "people", "according"})
 TELLING: Final = frozenset({"reported", "answer", "copula"})

@@ -43,7 +43,7 @@ METRICS = "metrics.json"
 RULES = "rules"
 """By which words and weights the scorers of ours judged, where there is one of them."""
 OURS = frozenset(f"{name}@2" for name, versions in SCORERS.items() if versions[-1].version == "2")
-FORMAT = 3
+FORMAT = 4
 
 
 @dataclass(frozen=True, slots=True)
