@@ -385,15 +385,24 @@ def table(rows: list[Row], found: list[Evidence], ours: Verdicts, outcomes: Arra
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="How well the rule sets find what readers found.")
-    parser.add_argument("--data", type=Path, required=True, help="folder of labelled answers")
+    parser.add_argument(
+        "--data", type=Path, help="folder of labelled answers; without it our own cases and frames only"
+    )
+    parser.add_argument("--quick", action="store_true", help="our own cases and frames only")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--l2", type=float, default=1.5e-4, help="how strongly weights are drawn to what is expected")
     parser.add_argument("--write", action="store_true", help="fit on all that is not held back; write rules.toml")
     given = parser.parse_args()
-    known, rows = rules(), list(load(given.data, GOLDEN))
+    if given.write and given.data is None:
+        parser.error("--write needs --data")
+    data = GOLDEN if given.quick or given.data is None else given.data  # there are no labelled sets beside our own
+    known, rows = rules(), list(load(data, GOLDEN))
     found = [evidence(row.item, row.text, row.finish, known) for row in rows]
     ours, outcomes = cross_validated(rows, found, known, given.l2)
     lines = [HEAD, *table(rows, found, ours, outcomes)]
-    for place, cells in enumerate(lines):
+    if given.json:
+        print(json.dumps({"rows": [dict(zip(HEAD, cells, strict=True)) for cells in lines[1:]]}, ensure_ascii=False))
+    for place, cells in enumerate(() if given.json else lines):
         print(f"| {' | '.join(cells)} |" + ("" if place else "\n|" + "---|" * len(HEAD)))
     if given.write:
         with MEASURED.open("w", encoding="utf-8", newline="") as file:

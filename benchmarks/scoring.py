@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from perpend.judging.scorers import OTHER_READER, READER
+from perpend.judging.scorers import scorers
 from perpend.judging.segment import answered
 from perpend.types import Item, Response, Scorer
 
@@ -162,11 +162,14 @@ def newest(name: str) -> Scorer:
     return versions[-1]
 
 
-def forget() -> None:
-    """Empty the memory of texts."""
+def fresh(known: Sequence[Scorer]) -> list[Scorer]:
+    """The scorers without a memory of texts."""
     answered.cache_clear()
-    for reader in (READER, OTHER_READER):
-        reader._short.clear()
+    made = scorers()
+    return [
+        made[one.name] if one.name in made and one.judge.__module__ == "perpend.judging.scorers" else one
+        for one in known
+    ]
 
 
 def responses(size: int, count: int) -> list[tuple[Item, Response]]:
@@ -192,20 +195,20 @@ def seconds(work: Callable[[], None], runs: int) -> float:
     return best
 
 
-def per_response(scorers: Sequence[Scorer], size: int, count: int, runs: int) -> float:
+def per_response(known: Sequence[Scorer], size: int, count: int, runs: int) -> float:
     """Microseconds for one response of that size by all the scorers."""
     pairs = responses(size, count)
 
     def work() -> None:
-        forget()
+        judges = fresh(known)
         for item, response in pairs:
-            for scorer in scorers:
+            for scorer in judges:
                 scorer.judge(item, response)
 
     return seconds(work, runs) / count * 1e6
 
 
-def growth(scorers: Sequence[Scorer], largest: int) -> dict[str, float]:
+def growth(known: Sequence[Scorer], largest: int) -> dict[str, float]:
     """How many times longer ten times the text takes, for each kind of text; about 10 is linear."""
     found = {}
     for piece in GROWTH:
@@ -214,9 +217,9 @@ def growth(scorers: Sequence[Scorer], largest: int) -> dict[str, float]:
             text = (piece * (size // len(piece) + 1))[:size]
 
             def work(text: str = text) -> None:
-                forget()
+                judges = fresh(known)
                 response = Response(text=text)
-                for scorer in scorers:
+                for scorer in judges:
                     scorer.judge(KINDS[0].item, response)
 
             taken.append(seconds(work, 2))
@@ -243,12 +246,13 @@ def in_turns(sources: Sequence[str | None], size: int, count: int, runs: int) ->
     pairs = responses(size, count)
     best = [[float("inf")] * len(KINDS) for _ in sets]
     for _ in range(runs):
-        for scorers, times in zip(sets, best, strict=True):
+        for known, times in zip(sets, best, strict=True):
             for kind in range(len(KINDS)):
+                judges = fresh(known)
                 part = pairs[kind :: len(KINDS)]
                 start = time.process_time()
                 for item, response in part:
-                    for scorer in scorers:
+                    for scorer in judges:
                         scorer.judge(item, response)
                 times[kind] = min(times[kind], (time.process_time() - start) / len(part) * 1e6)
     return [sum(times) / len(times) for times in best]
@@ -280,17 +284,16 @@ def main() -> None:
         compared = {str(size): {"this": this, "other": other} for size, (this, other) in sizes.items()}
         print(json.dumps({"microseconds_in_turns": compared, "calibration_ns": calibration()}))
         return
-    scorers = [newest(name) for name in NAMES]
-    together = per_response(scorers, 1000, 300, runs)
+    known = [newest(name) for name in NAMES]
+    together = per_response(known, 1000, 300, runs)
     result = {
         "microseconds": {
-            str(size): per_response(scorers, size, count, runs)
-            for size, count in ((100, 600), (2000, 200), (20000, 40))
+            str(size): per_response(known, size, count, runs) for size, count in ((100, 600), (2000, 200), (20000, 40))
         },
-        "microseconds_1kB_each": {f"{s.name}@{s.version}": per_response([s], 1000, 300, runs) for s in scorers},
+        "microseconds_1kB_each": {f"{s.name}@{s.version}": per_response([s], 1000, 300, runs) for s in known},
         "microseconds_1kB": together,
         "responses_per_second_1kB": 1e6 / together,
-        "growth_for_10_times_the_text": growth(scorers, 100_000 if options.quick else 10_000_000),
+        "growth_for_10_times_the_text": growth(known, 100_000 if options.quick else 10_000_000),
         "calibration_ns": calibration(),
     }
     if options.json:

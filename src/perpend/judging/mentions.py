@@ -341,7 +341,7 @@ def _is_all_of(wanted: Answer, text: str) -> bool:
     words = Words(fold(text).text)
     kinds = {"number": UNITS.keys(), "whole": (), "in another order": (), "letter": ()}
     return any(
-        {*words.keys[: one.start], *words.keys[one.end :]} <= {*ARTICLES, ".", "!", *kinds[one.kind]}
+        {*words.keys[: one.start]} <= ARTICLES and {*words.keys[one.end :]} <= {".", "!", *kinds[one.kind]}
         for one in mentions(words, (wanted,), text)
         if one.kind in kinds
     )
