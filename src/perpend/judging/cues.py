@@ -138,7 +138,7 @@ BREAKS: Final = words_of("breaks")
 """What ends a clause."""
 STOPS: Final = frozenset(".!?\n\u2026")
 LONGEST: Final = 400
-"""So many words of a sentence are looked at."""
+"""At most this many words of a sentence are read."""
 
 
 class Page:

@@ -26,7 +26,7 @@ NEAR: Final = 0.15
 PART: Final = "part"
 """What `uncertain` answers where the target's verdict rests on a part of it."""
 SHORT: Final = 160
-"""Readings of texts up to so long are kept."""
+"""Readings of texts of at most this length are kept; one takes about 5 kB."""
 
 
 class AnswerReader:
@@ -36,7 +36,7 @@ class AnswerReader:
     def __init__(self, known: Rules | None) -> None:
         self._rules = known
         self._long = lru_cache(maxsize=1)(self._read)
-        self._short = lru_cache(maxsize=1 << 14)(self._read)
+        self._short = lru_cache(maxsize=1 << 12)(self._read)
 
     def read(self, item: Item, response: Response, text: str) -> Reading:
         kept = self._short if len(text) <= SHORT else self._long

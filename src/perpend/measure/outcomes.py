@@ -64,15 +64,16 @@ def _among(correct: Column, chosen: BoolArray) -> Column:
 def simple_metrics(table: Table, rule: str, cells: Iterable[Mapping[str, str]]) -> Iterator[Metric]:
     """`simple_rule` of `includes` and of `exact`: answers that it judges unlike `correct` / answers that both judge.
 
-    In `also` the share that each calls right, and how many each calls right alone.
+    In `also` the share that each calls right, None where there is no such answer, and how many each calls right alone.
     """
     names = [name for name in ("includes@1", "exact@1") if {name, f"correct@{rule}"} <= set(table.scorers)]
     for name, where in ((name, where) for name in names for where in cells):
         ours, simple = (table.column(one).where(**where) for one in (f"correct@{rule}", name))
         both = ours.defined & simple.defined
         is_ours, is_simple = (both & one.scores.equals(1.0) for one in (ours, simple))
-        one, n = ours.disagreement(simple), max(int(both.sum()), 1)
-        also: dict[str, Number] = {"correct": int(is_ours.sum()) / n, "simple": int(is_simple.sum()) / n}
+        one, n = ours.disagreement(simple), int(both.sum())
+        shares = [int(right.sum()) / n if n else None for right in (is_ours, is_simple)]
+        also: dict[str, Number] = dict(zip(("correct", "simple"), shares, strict=True))
         also |= {"correct_alone": int((is_ours & ~is_simple).sum()), "simple_alone": int((is_simple & ~is_ours).sum())}
         digest = table.digest([ours.name, name], both)
         yield Metric(SIMPLE, name, where, replace(one, also={**one.also, **also}), digest)
